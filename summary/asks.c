@@ -14,17 +14,17 @@ static const struct {
 } kinds[] = {
     [ASKED_NOTHING] = {"", ""},
     [ASKED_CHILD] = {" for the end of a child,",
-                     "A wait without a time-out, or poll() of a pidfd_open(), is woken at once."},
+                     "A wait without a time-out, or poll() of a pidfd_open(), wakes at once."},
     [ASKED_FILE] = {" for a file,",
                     "inotify wakes when a file changes; flock() when a lock is free, "
                     "and its lock ends with its holder."},
-    [ASKED_LOCK] = {" for a lock,", "A lock() or flock() that blocks is woken at once, and an "
+    [ASKED_LOCK] = {" for a lock,", "A lock() or flock() that blocks wakes at once, and an "
                                     "flock() ends with its holder."},
     [ASKED_RESULT] = {" for another thread or process,",
-                      "join(), get(), result() or Event.wait() is woken at once."},
-    [ASKED_UNTOLD] = {"", "A wait that is woken ends at once: flock(), which ends with its holder, "
-                          "for a file that is a lock, pidfd_open() for a process, a condition for "
-                          "a thread."},
+                      "A get(), join(), result() or Event.wait() that blocks wakes at once."},
+    [ASKED_UNTOLD] = {"", "What blocks wakes at once: flock() for a file that is a lock (it ends "
+                          "with its holder), poll() of a pidfd_open() for a process, a condition "
+                          "for a thread."},
 };
 
 /* Functions of Python's libraries that sleep in a loop until something is so.

@@ -23,10 +23,10 @@ static const struct delay {
      ", as long as TCP delays an acknowledgement: if a message is sent in parts, the rest waits "
      "for that. TCP_NODELAY, or one send() for all of it, avoids it."},
     {NET_UDP, OF_RESOLVER, INT64_C(900) * NS_PER_MS, INT64_MAX, 0,
-     ": of UDP nobody tells that a question or an answer is lost, so that its time-out is waited "
-     "for. A resolver's are rarer with options single-request-reopen, and shorter with timeout:1."},
+     ": UDP does not report a lost question or answer, and the caller waits for its time-out. "
+     "A resolver's are rarer with options single-request-reopen, and shorter with timeout:1."},
     {NET_UDP, WITH_TIMEOUT, INT64_C(900) * NS_PER_MS, INT64_MAX, 0,
-     ": if the answer to a question is lost, UDP tells nobody, and the time-out is waited for."},
+     ": UDP does not report a lost question or answer, and the caller waits for its time-out."},
 };
 enum { DNS_PORT = 53 };
 

@@ -70,8 +70,7 @@ void add_herd(const struct scene *s, const struct thread_group *group, uint32_t 
         else
             text_addf(words, " %s may wake them all, in ", wakers->noun);
         add_way(words, &path);
-        text_add(words, ": where one is enough, pthread_cond_signal(), notify_one() or notify() "
-                        "lets the others sleep.");
+        text_add(words, ": if one is enough, use pthread_cond_signal(), notify_one() or notify().");
         call_path_release(&path);
     }
     free(times.items);

@@ -21,25 +21,25 @@ static const struct known {
 } known[] = {
     /* re keeps _MAXCACHE patterns, 512, and drops the oldest: CPython Lib/re/__init__.py. */
     {"re/_compiler.py", NULL, "*", NULL, 0.2, "Python's re compiles patterns",
-     "it keeps 512 of them, and one that re.compile() returned is compiled once if it is kept"},
+     "it keeps 512 of them; what re.compile() returns can be kept, and is compiled once"},
     {"sre_compile.py", NULL, "*", NULL, 0.2, "Python's re compiles patterns",
-     "it keeps 512 of them, and one that re.compile() returned is compiled once if it is kept"},
+     "it keeps 512 of them; what re.compile() returns can be kept, and is compiled once"},
     /* It follows every reference, in Python: CPython Lib/copy.py. */
     {"copy.py", NULL, "deepcopy", NULL, 0.2, "copy.deepcopy() runs",
      "it copies all that is referred to; a __deepcopy__() or __copy__() can copy what changes"},
     /* stack() looks the source lines of all callers up: CPython Lib/inspect.py, getframeinfo(). */
     {"inspect.py", NULL, "stack", NULL, 0.2, "inspect.stack() runs",
-     "it looks up the source of all callers; sys._getframe(1) is one frame"},
+     "it looks up the source of all callers; sys._getframe(1) gives the caller alone"},
     /* c_make_encoder is used only if _one_shot and without indent: CPython Lib/json/encoder.py. */
     {"json/encoder.py", NULL, "_iterencode*", NULL, 0.2, "Python's json encodes without C",
-     "its encoder in C is for json.dumps() without an indent, and not for json.dump()"},
+     "its encoder in C works only for json.dumps() without an indent, not for json.dump()"},
     /* It makes a file of the text, whose end it looks for: glibc libio/strops.c. */
     {NULL, "libc", "sscanf", NULL, 0.3, "sscanf() runs",
-     "it looks for the end of its text at each call; strtod() and strtol() stop behind the number"},
+     "it looks for the end of its text at each call; strtod() and strtol() stop after the number"},
     /* Each takes a system-wide semaphore: CPython Modules/_multiprocessing/semaphore.c. */
     {NULL, "_multiprocessing.", "*", "/multiprocessing/queues.py", 0.2,
      "Locks of multiprocessing's are taken and released",
-     "what each process counts by itself, and adds up now and then, needs few"},
+     "a process that counts by itself, and adds up now and then, needs few of them"},
     /* A Series is made of each row: pandas' user guide, "Iteration". */
     {"pandas/core/frame.py", NULL, "iterrows", NULL, 0.2, "DataFrame.iterrows() runs",
      "it makes a Series of each row; whole columns, or itertuples(), need none"},
@@ -52,7 +52,7 @@ static const struct known {
     /* It opens the metadata of each installed distribution: CPython Lib/importlib/metadata. */
     {"importlib/metadata/__init__.py", NULL, "entry_points", NULL, 0.2,
      "importlib.metadata.entry_points() runs",
-     "it reads the metadata of all installed packages, which can be kept"},
+     "it reads the metadata of all installed packages; call it once, and keep the result"},
     /* Pickler and Unpickler of _pickle replace those that begin with '_': CPython Lib/pickle.py. */
     {"pickle.py", NULL, "_Pickler.save*", NULL, 0.2, "Python's pickle works without C",
      "pickle.Pickler is in C, pickle._Pickler is not"},

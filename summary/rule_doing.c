@@ -199,10 +199,15 @@ static void add_rest(const struct scene *s, const struct thread_group *group, st
     bool told = doing.words && part >= least_part;
     if (told) {
         bool same = stall->words && str_eq(stall->words, doing.words);
-        text_addf(words, " %s spend%s ", group->plural ? "They" : "It", verb_s(group));
+        if (same)
+            text_add(words, " That takes ");
+        else
+            text_addf(words, " %s spend%s ", group->plural ? "They" : "It", verb_s(group));
         add_percent(words, part);
-        text_addf(words, " of %s other time %s.", possessive(group),
-                  same ? "on that" : doing.words);
+        text_addf(words, " of %s other time", possessive(group));
+        if (!same)
+            text_addf(words, " %s", doing.words);
+        text_add(words, ".");
     }
     if (told ? doing.collects : stall->collects)
         text_add(words, collector_remedy);

@@ -88,10 +88,9 @@ static void add_returning(const struct scene *s, struct thread_group *group, str
         text_addf(words, " Its allocator, %s, gives memory back to the kernel. %s", allocator->name,
                   allocator->knob);
     } else if (path.inner || path.caller) {
-        text_addf(words, " %s gives memory back to the kernel, called from ",
+        text_addf(words, " %s gives memory back to the kernel by %s().",
+                  path.inner ? path.inner : path.caller,
                   frame_libc_name(call_tree_node(s->g->tree, node).frame->name));
-        text_add(words, path.inner ? path.inner : path.caller);
-        text_add(words, ".");
     }
     call_path_release(&path);
 }
@@ -252,11 +251,11 @@ void rule_switches(const struct scene *s, struct thread_group *group, struct fin
         return;
     struct text words = {0};
     add_figure(f, "path_share", part);
-    text_addf(&words, "%s give%s up %s CPU ", group->noun, verb_s(group), possessive(group));
+    text_addf(&words, "%s go%s to sleep ", group->noun, group->plural ? "" : "es");
     text_add_thousands(&words, rate);
-    text_add(&words, " times a second to wait, ");
+    text_add(&words, " times a second, ");
     add_percent(&words, part);
-    text_add(&words, " of them in ");
+    text_add(&words, " of that in ");
     add_way(&words, &path);
     text_add(&words, "; ");
     add_percent(&words, system);

@@ -137,9 +137,9 @@ void rule_libc_lock(const struct scene *s, struct thread_group *group, struct fi
     text_addf(&words, " of %s time in %s()", possessive(group), path.libc);
     if (path.inner || path.caller)
         text_addf(&words, ", called from %s", path.inner ? path.inner : path.caller);
-    text_add(&words, ", and of that ");
+    text_add(&words, ", ");
     add_percent(&words, share_of(lock.ns, lock.inside_ns));
-    text_add(&words, " at its lock: the C library has one there for all threads.");
+    text_add(&words, " of that waiting for its lock, which all threads share.");
     const uint32_t function = call_tree_node(s->g->tree, lock.best).parent;
     add_others_inside(s, group, call_tree_node(s->g->tree, function).key, &words, f);
     f->words = words.s;

@@ -118,10 +118,9 @@ void rule_messages(const struct scene *s, struct thread_group *group, struct fin
     if (are_small(s, &all)) {
         text_add(&words, " The messages are small: ");
         text_add_thousands(&words, reads);
-        text_add(&words, " reads a second. Fewer of them, with more in each (chunksize), take "
-                         "less.");
+        text_add(&words, " reads a second. Send more in each (chunksize).");
     } else {
-        text_add(&words, " Less data in a message, or shared memory, takes less.");
+        text_add(&words, " Send less in a message, or use shared memory.");
     }
     add_figure(f, "reads_per_s", reads);
     f->words = words.s;

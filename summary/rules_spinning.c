@@ -32,7 +32,7 @@ static void add_crowd(const struct scene *s, const struct thread_group *group, s
     uint32_t cpus = l->cpus_any ? l->cpus_any : profile_see_host(s->p)->cpus_online;
     size_t n = add_like(s, group, words);
     if (cpus && n > cpus)
-        text_addf(words, " %zu threads spin on %u CPU%s: as many as CPUs would wait less.", n, cpus,
+        text_addf(words, " %zu threads spin on %u CPU%s: use no more than CPUs.", n, cpus,
                   cpus == 1 ? "" : "s");
 }
 
@@ -43,9 +43,9 @@ static void add_spin(const struct scene *s, const struct thread_group *group, do
     const struct call_node at = call_tree_node(s->g->tree, path->node);
     const char *remedy = spinning_remedy(at.frame->spins);
     if (at.spins)
-        remedy =
-            at.asked ? asks_remedy(at.asked) : "After a short spin, a condition or a futex sleeps.";
-    text_addf(words, "%s, ", at.spins ? "for others" : spinning_words(at.frame->spins));
+        remedy = at.asked ? asks_remedy(at.asked)
+                          : "Spin briefly, then sleep on a condition or a futex.";
+    text_addf(words, "%s, ", at.spins ? "in a wait for others" : spinning_words(at.frame->spins));
     add_place(words, path);
     text_addf(words, ": %.1f CPU%s without work.", cpus, cpus < 1.05 ? "" : "s");
     if (at.spins == OWN_SPIN_LOOPS)

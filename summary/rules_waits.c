@@ -526,6 +526,7 @@ void rule_gil(const struct scene *s, struct thread_group *group, struct finding 
     if (n && holders[0].group != group)
         add_holders(s, holders, n, all, &words, f);
     else if (n)
-        text_add(&words, " They take it from each other: processes have one each.");
+        text_add(&words, " They take it from each other: only one runs Python at a time. "
+                         "Processes have a GIL each.");
     f->words = words.s;
 }

@@ -290,7 +290,7 @@ static void add_other_end(struct text *out, const struct profile *p, const struc
     const struct blocker *b = &side->blocker;
     const char *of = side->thing == THING_PIPE ? "pipe" : "socket";
     if (b->kind == BLOCKER_PROCESS && b->pid == own_pid) {
-        text_addf(out, "a %s whose other end only this process has", of);
+        text_addf(out, "a %s whose other end is in the same process", of);
     } else if (b->kind == BLOCKER_PROCESS) {
         add_process(out, p, b);
         text_addf(out, ", which has the %s's other end", of);

@@ -249,7 +249,7 @@ NO_CIRCLES = {
     "handler": ("import os, signal, sys\n"
                 "r, w = os.pipe()\n"
                 "signal.signal(signal.SIGUSR1, lambda *_: os.write(w, b'x'))\n"
-                "print(os.getpid(), flush=True); os.read(r, 1)", "pipe", "only this process has"),
+                "print(os.getpid(), flush=True); os.read(r, 1)", "pipe", "is in the same process"),
     "leaves": ("import ctypes, os, threading, time\n"
                "pid = os.fork()\n"
                "if not pid:\n"

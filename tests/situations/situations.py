@@ -313,7 +313,7 @@ OTHERS = [
               "{programs}/crawl.py {seconds}", "tasks_wait" if HAS_TASKS else "event_loop",
               (r"5\d of 61 asyncio tasks waited for one semaphore",
                r"fetch crawl\.py:\d+ > Connections\.take crawl\.py:\d+ > Semaphore\.acquire",
-               r"more tasks? like these waited in fetch crawl\.py:\d+ > sleep") if HAS_TASKS
+               r"others? came further, and waited in fetch crawl\.py:\d+ > sleep") if HAS_TASKS
               else (r"\bmain\b",)),
     Situation("thumbs", "30 tasks need one of 4 threads, and so does one that looks up a name",
               "{programs}/thumbs.py {seconds}", "no_free_thread" if HAS_TASKS else "event_loop",
@@ -391,7 +391,7 @@ HEALTHY = [
 CASES = [
     Situation("rand", "two players wait for the lock inside rand()",
               "{built}/dice {seconds}", "libc_lock",
-              (r"player-0\b", r"player-1\b", r"in rand\(\), called from throw_dice", "at its lock"),
+              (r"player-0\b", r"player-1\b", r"in rand\(\), called from throw_dice", "waiting for its lock"),
               twin_says=("waits_meanwhile",), alone=True),  # on one CPU they do not meet
     Situation("fork-openmp",
               "two forked processes wait for OpenMP threads that only their parent has",

@@ -212,8 +212,8 @@ START_TEST(faults_are_told_where_they_come)
     copies(292000, "step!app|/src/a.c:9 > madvise!libc.so.6");
     assert_told(0, "page_faults",
                 "main takes 73,000 minor page faults a second, 96% of them in memcpy, called from "
-                "step a.c:9. 58% of its CPU time is in the kernel. madvise gives memory back to "
-                "the kernel, called from step a.c:9.");
+                "step a.c:9. 58% of its CPU time is in the kernel. step a.c:9 gives memory back to "
+                "the kernel by madvise().");
     teardown();
     copies(292000, "step!app|/src/a.c:9 > free!libc.so.6 > munmap!libc.so.6");
     assert_told(
@@ -310,7 +310,7 @@ START_TEST(switches_are_told_where_they_come)
 {
     waits_often(80400, 400);
     assert_told(0, "switches",
-                "main gives up its CPU 20,000 times a second to wait, 75% of them in "
+                "main goes to sleep 20,000 times a second, 75% of that in "
                 "main > read pipe; 0% of its CPU time is in the kernel.");
     teardown();
     waits_often(40400, 4000);
@@ -441,7 +441,7 @@ START_TEST(a_stall_is_named_with_what_it_did)
     assert_told(
         0, "event_loop",
         "main runs an event loop (epoll) and is idle 81% of its time. Longest stall: 330 ms in "
-        "build_report a.py:6. It spends 100% of its other time on that.");
+        "build_report a.py:6. That takes 100% of its other time.");
     teardown();
 }
 END_TEST
@@ -517,9 +517,8 @@ START_TEST(a_lock_inside_the_c_library_is_told)
 {
     call_libc("__random", 15);
     assert_told(0, "libc_lock",
-                "2 player threads spend 50% of their time in random(), called from throw, and of "
-                "that 75% at "
-                "its lock: the C library has one there for all threads.");
+                "2 player threads spend 50% of their time in random(), called from throw, 75% of "
+                "that waiting for its lock, which all threads share.");
     teardown();
     setup();
     builder_run(&b, lead, "throw!/src/p > __random!libc.so.6", 1600, 1600); /* never asleep */
@@ -533,7 +532,7 @@ START_TEST(a_lock_inside_the_c_library_is_told)
     builder_run(&b, dealer, "throw!/src/p", 1000, 1000);
     judge(4000);
     assert_told(0, "libc_lock",
-                "the C library has one there for all threads. main is in it for "
+                "which all threads share. main is in it for "
                 "40% of its time.");
     teardown();
     call_libc("__random", 3); /* 8 % of the time */

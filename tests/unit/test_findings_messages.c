@@ -38,7 +38,7 @@ START_TEST(what_passing_data_costs_is_told)
     assert_told(0, "messages",
                 "Passing data between processes takes 75% of the CPU time, for longest in 10's "
                 "tasks, in ForkingPickler.dumps reduction.py:2. Meanwhile 10 (app) waits in main "
-                "a.py:9 > futex. Less data in a message, or shared memory, takes less.");
+                "a.py:9 > futex. Send less in a message, or use shared memory.");
     teardown();
 }
 END_TEST
@@ -62,9 +62,9 @@ START_TEST(small_messages_are_told_from_large_ones)
         judge_pool(2000, cases[i].runs_ms);
         assert_told(0, "messages",
                     cases[i].small
-                        ? "The messages are small: 30,000 reads a second. Fewer of them, with more "
-                          "in each (chunksize), take less."
-                        : "Less data in a message, or shared memory, takes less.");
+                        ? "The messages are small: 30,000 reads a second. Send more in each "
+                          "(chunksize)."
+                        : "Send less in a message, or use shared memory.");
         teardown();
     }
     reads = 0;

@@ -47,10 +47,11 @@ START_TEST(a_loop_that_waits_is_told_where_it_runs_and_waits_for_a_cpu)
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         crowd(&names[i], 1);
-        assert_told(0, "spinning", "4 crew threads spin 100% of their time for others, in ");
         assert_told(0, "spinning",
-                    ": 2.0 CPUs without work. 4 threads spin on 2 CPUs: as many "
-                    "as CPUs would wait less. After a short spin, a condition or a futex sleeps.");
+                    "4 crew threads spin 100% of their time in a wait for others, in ");
+        assert_told(0, "spinning",
+                    ": 2.0 CPUs without work. 4 threads spin on 2 CPUs: use no "
+                    "more than CPUs. Spin briefly, then sleep on a condition or a futex.");
         assert_not_told("cpu_wait");
         teardown();
     }
@@ -64,9 +65,9 @@ START_TEST(who_only_tries_is_told_for_what)
         const char *stacks[3], *remedy; /* NULL: it does not spin */
     } cases[] = {
         {{"step!app > enter!app|/src/a.c:7 > __pthread_mutex_trylock!libc.so.6"},
-         "as CPUs would wait less. A lock() or flock() that blocks is woken at once"},
+         "more than CPUs. A lock() or flock() that blocks wakes at once"},
         {{"step!app > reap!app|/src/a.c:7 > wait4!libc.so.6"},
-         "as CPUs would wait less. A wait without a time-out, or poll() of a pidfd_open()"},
+         "more than CPUs. A wait without a time-out, or poll() of a pidfd_open()"},
         /* It locks and unlocks a file. */
         {{"step!app > note!app|/src/a.c:7 > flock!libc.so.6",
           "step!app > note!app|/src/a.c:8 > flock!libc.so.6"},
@@ -105,8 +106,9 @@ START_TEST(others_that_spin_are_told_with_them)
         builder_run(&b, t, "step!app > work!app|/src/a.c:30", 4000 - ms, 4000 - ms);
     }
     judge(4000);
-    assert_told(0, "spinning", "3 crew threads spin 98% of their time for others, in barrier_wa");
-    assert_told(0, "spinning", " crew does so, too. 4 threads spin on 2 CPUs: as many as CPUs");
+    assert_told(0, "spinning",
+                "3 crew threads spin 98% of their time in a wait for others, in barrier_wa");
+    assert_told(0, "spinning", " crew does so, too. 4 threads spin on 2 CPUs: use no more");
     teardown();
 }
 END_TEST
@@ -124,7 +126,8 @@ START_TEST(a_look_at_an_atomic_variable_is_part_of_the_loop)
         "step!app > gate_wait!app|/src/a.c:9 > std::__introsort!app|/usr/include/c++/a:90",
         "step!app > gate_wait!app|/src/a.c:9 > std::__introsort!app|/usr/include/c++/a:9"};
     crowd(stacks, sizeof stacks / sizeof *stacks);
-    assert_told(0, "spinning", "4 crew threads spin 100% of their time for others, in gate_wait");
+    assert_told(0, "spinning",
+                "4 crew threads spin 100% of their time in a wait for others, in gate_wait");
     teardown();
     crowd(sorts, sizeof sorts / sizeof *sorts);
     assert_not_told("spinning");
@@ -180,7 +183,8 @@ START_TEST(who_stands_at_one_instruction_of_a_wait_spins)
 {
     static const char *const stack = "step!app > barrier!app|/src/a.c:7";
     crowd(&stack, 1);
-    assert_told(0, "spinning", "4 crew threads spin 100% of their time for others, in barrier");
+    assert_told(0, "spinning",
+                "4 crew threads spin 100% of their time in a wait for others, in barrier");
     teardown();
 }
 END_TEST
@@ -208,7 +212,7 @@ START_TEST(many_runs_of_one_spot_count_together)
         }
     }
     judge(4000);
-    assert_told(0, "spinning", "64 crew threads spin 100% of their time for others");
+    assert_told(0, "spinning", "64 crew threads spin 100% of their time in a wait for others");
     teardown();
 }
 END_TEST
@@ -247,9 +251,11 @@ START_TEST(a_loop_in_python_that_only_asks_is_told)
         ck_assert_msg(is_said("for others, in ") == cases[i].spins, "%zu: %s", i,
                       found.printed[0]->words);
         if (i == 0)
-            assert_told(0, "spinning",
-                        "main spins 100% of its time for others, in write_log log.py:2: 1.0 CPU "
-                        "without work. join(), get(), result() or Event.wait() is woken at once.");
+            assert_told(
+                0, "spinning",
+                "main spins 100% of its time in a wait for others, in write_log log.py:2: 1.0 CPU "
+                "without work. A get(), join(), result() or Event.wait() that blocks wakes at "
+                "once.");
         teardown();
     }
 }
@@ -292,7 +298,7 @@ START_TEST(the_only_thread_in_python_can_only_wait_for_a_child)
         ck_assert(is_said("for others, in ") == (i == 2));
         if (i == 2)
             assert_told(0, "spinning",
-                        "A wait without a time-out, or poll() of a pidfd_open(), is");
+                        "A wait without a time-out, or poll() of a pidfd_open(), wakes");
         teardown();
     }
 }

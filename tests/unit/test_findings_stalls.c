@@ -53,7 +53,7 @@ START_TEST(a_pause_of_the_collector_is_told_with_what_helps)
     assert_told(
         0, "stalls",
         "main waits 88% of its time in serve a.py:2 > recvfrom socket. Longest stall: 310 ms "
-        "collecting garbage in handle a.py:6. It spends 60% of its other time on that. "
+        "collecting garbage in handle a.py:6. That takes 60% of its other time. "
         "gc.freeze() makes a collection shorter.");
     assert_not_told("waits");
     teardown();
@@ -175,8 +175,8 @@ START_TEST(one_of_several_loops_stalls)
     assert_told(0, "event_loop",
                 "10 (python3), 11 (python3) and 12 (python3) run event loops (asyncio) and are "
                 "idle ");
-    ck_assert(is_said("Longest stall of one of them: 260 ms in handle a.py:6. They spend 100% of "
-                      "their other time on that."));
+    ck_assert(is_said("Longest stall of one of them: 260 ms in handle a.py:6. That takes 100% of "
+                      "their other time."));
     teardown();
 }
 END_TEST

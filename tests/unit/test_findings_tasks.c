@@ -58,11 +58,12 @@ START_TEST(where_most_tasks_wait_is_told_as_a_fact)
           one_object);
     tasks(10, 201, FETCH "sleep" ASYNCIO "tasks.py:9:9", for_future);
     judge(ALL_MS);
-    assert_told(0, "tasks_wait",
-                "190 of 201 asyncio tasks waited for one semaphore when the recording ended, in "
-                "fetch a.py:5 > Connector.connect a.py:11 > Semaphore.acquire. 10 more tasks like "
-                "these waited in fetch a.py:5 > sleep. main runs their event loop and is idle 98% "
-                "of its time.");
+    assert_told(
+        0, "tasks_wait",
+        "190 of 201 asyncio tasks waited for one semaphore when the recording ended, in "
+        "fetch a.py:5 > Connector.connect a.py:11 > Semaphore.acquire. 10 others came further, and "
+        "waited in fetch a.py:5 > sleep. main runs their event loop and is idle 98% "
+        "of its time.");
     ck_assert_uint_eq(found.n_printed, 1);
     teardown();
     setup(3900); /* another library's future */
@@ -109,7 +110,7 @@ START_TEST(where_others_are_is_told_of_a_fault_too)
     judge(ALL_MS);
     assert_told(0, "tasks_wait",
                 "5 asyncio tasks wait for one lock, in fetch a.py:5 > Lock.acquire, for 3.0 s or "
-                "more. 1 more task like these waited in ask_partner a.py:31 > sleep. main runs");
+                "more. 1 other came further, and waited in ask_partner a.py:31 > sleep. main runs");
     teardown();
 }
 END_TEST

@@ -152,8 +152,10 @@ START_TEST(a_delay_that_is_known_is_told)
 }
 END_TEST
 
-#define LOST  ": of UDP nobody tells that a question or an answer is lost, so that its time-out"
-#define MAYBE ": if the answer to a question is lost, UDP tells nobody, and the time-out"
+#define LOST                                                                                       \
+    ": UDP does not report a lost question or answer, and the caller waits for its time-out. A"
+#define MAYBE                                                                                      \
+    ": UDP does not report a lost question or answer, and the caller waits for its time-out."
 
 /* Main waits in STACK for N ports of a name server, from PORT on, for WAITS_MS of 4 s. */
 static void judge_datagrams(const char *stack, uint32_t port, int n, bool timed, int64_t waits_ms)

@@ -116,7 +116,7 @@ static const struct {
      .words = "7 (less), which has the pipe's other end and is stopped"},
     {.side = {THING_PIPE, .blocker = {.kind = BLOCKER_PROCESS, .pid = 1}},
      .name = "app",
-     .words = "a pipe whose other end only this process has"},
+     .words = "a pipe whose other end is in the same process"},
     {.side = {THING_PIPE, .blocker = {.kind = BLOCKER_SEVERAL, .n = 2}},
      .listed = {"sh", "a: b"},
      .words = "a pipe whose other end 2 processes have"},
