@@ -58,7 +58,10 @@ def main():
     if sys.version_info < FIRST:
         assert not marked and "--tasks needs 3.14" in " ".join(err.split()), err
         return
-    names = {"job_named": "[task n\xe4me \u2603]", "job_numbered": "[task Task-",
+    # asyncio.run() runs these as tasks before it ends: one sample in many recordings.
+    ends = {"BaseEventLoop.shutdown_asyncgens": "[task Task-",
+            "BaseEventLoop.shutdown_default_executor": "[task Task-"}
+    names = {**ends, "job_named": "[task n\xe4me \u2603]", "job_numbered": "[task Task-",
              "job_eager": "[task eager]", "main_job": "[task Task-1]"}
     seen = set()
     early = total = 0
@@ -72,7 +75,7 @@ def main():
             job = stack[marks[0] + 1]
             assert job == jobs[-1] and stack[marks[0]].startswith(names[job]), stack
             seen.add(job)
-    assert seen >= set(names) - {"main_job"}, seen
+    assert seen >= set(names) - {"main_job", *ends}, seen
     assert early <= 0.03 * total, (early, total)
     stacks, _ = record(sys.argv[1])
     assert not any(frame.startswith("[task") for stack, _ in stacks for frame in stack)
