@@ -335,6 +335,90 @@ static bool *nodes_of_wait(const struct call_tree *tree, const uint32_t *frames,
     return nodes;
 }
 
+/* FRAMES: as tally_line(). */
+static char *function_name(struct tally *t, uint32_t node, const uint32_t *frames)
+{
+    const struct shown_frame *f = call_tree_node(t->tree, node).frame;
+    struct text name = {0};
+    frame_add_name(&name, f);
+    add_source(&name, f, tally_line(t, frames));
+    return name.s;
+}
+
+/* The user's function that calls the one at NODE; without one, its caller. */
+static uint32_t caller_of(const struct call_tree *tree, uint32_t node)
+{
+    uint32_t parent = call_tree_node(tree, node).parent;
+    uint32_t own = call_tree_own(tree, parent);
+    return own ? own : parent;
+}
+
+struct caller {
+    uint32_t key, heaviest; /* as call_node's; its node with most time in CALLEE */
+    int64_t ns, most_ns;
+};
+
+static int by_time(const void *a, const void *b)
+{
+    const struct caller *x = a;
+    const struct caller *y = b;
+    if (x->ns != y->ns)
+        return x->ns > y->ns ? -1 : 1;
+    return (x->heaviest > y->heaviest) - (x->heaviest < y->heaviest);
+}
+
+/* Who calls CALLEE, the one with most time first; the caller frees them. */
+static struct caller *list_callers(struct tally *t, const struct shared_callee *callee,
+                                   size_t *ret_n)
+{
+    struct caller *callers = xcalloc(callee->n, sizeof *callers);
+    *ret_n = 0;
+    for (size_t i = 0; i < callee->n; i++) {
+        uint32_t node = caller_of(t->tree, callee->nodes[i]);
+        uint32_t key = call_tree_node(t->tree, node).key;
+        int64_t ns = tally_total(t, callee->nodes[i]);
+        size_t k = 0;
+        while (k < *ret_n && callers[k].key != key)
+            k++;
+        *ret_n += k == *ret_n;
+        callers[k].key = key;
+        callers[k].ns += ns;
+        if (ns > callers[k].most_ns) {
+            callers[k].most_ns = ns;
+            callers[k].heaviest = node;
+        }
+    }
+    qsort(callers, *ret_n, sizeof *callers, by_time);
+    return callers;
+}
+
+/* "sell a.py:12, buy a.py:30 and 18 others".  CALLEES: callee_of_nodes(). */
+static char *name_callers(struct tally *t, const struct shared_callee *callee,
+                          const uint32_t *callees)
+{
+    enum { MOST_NAMED = 2 };
+    struct text names = {0};
+    size_t n;
+    struct caller *callers = list_callers(t, callee, &n);
+    uint32_t count = call_tree_count(t->tree);
+    uint32_t *frames = xcalloc(count + (size_t)1, sizeof *frames);
+    size_t named = n < MOST_NAMED ? n : MOST_NAMED;
+    for (size_t i = 0; i < named; i++) {
+        for (uint32_t at = 1; at <= count; at++) {
+            uint32_t node = callees[at] ? caller_of(t->tree, callees[at]) : 0;
+            frames[at] = node && call_tree_node(t->tree, node).key == callers[i].key ? node : 0;
+        }
+        char *name = callers[i].heaviest ? function_name(t, callers[i].heaviest, frames) : NULL;
+        text_addf(&names, "%s%s", !i ? "" : i + 1 == n ? " and " : ", ", name ? name : "the root");
+        free(name);
+    }
+    if (n > named)
+        text_addf(&names, " and %zu other%s", n - named, n - named == 1 ? "" : "s");
+    free(frames);
+    free(callers);
+    return names.s;
+}
+
 struct call_path call_path_shared(struct tally *t, const struct shared_callee *callee,
                                   uint32_t leaf)
 {
@@ -355,6 +439,7 @@ struct call_path call_path_shared(struct tally *t, const struct shared_callee *c
                              .libc = at.role == ROLE_LIBC ? NULL : libc_name(&c),
                              .wait = wait_name(t, &c, waits),
                              .callers = callee->callers,
+                             .called_by = name_callers(t, callee, frames),
                              .node = leaf,
                              .ns = callee->ns};
     free(waits);
@@ -405,16 +490,6 @@ static uint32_t heaviest_own(struct tally *t, const uint32_t *own, int64_t *ret_
     }
     map_release(&sums);
     return most;
-}
-
-/* FRAMES: as tally_line(). */
-static char *function_name(struct tally *t, uint32_t node, const uint32_t *frames)
-{
-    const struct shown_frame *f = call_tree_node(t->tree, node).frame;
-    struct text name = {0};
-    frame_add_name(&name, f);
-    add_source(&name, f, tally_line(t, frames));
-    return name.s;
 }
 
 struct call_path call_path_own(struct tally *t)
@@ -482,6 +557,7 @@ struct call_path call_path_copy(const struct call_path *path)
                               .libc = copy_text(path->libc),
                               .wait = copy_text(path->wait),
                               .callers = path->callers,
+                              .called_by = copy_text(path->called_by),
                               .node = path->node,
                               .ns = path->ns};
 }
@@ -492,5 +568,6 @@ void call_path_release(struct call_path *path)
     free(path->inner);
     free(path->libc);
     free(path->wait);
+    free(path->called_by);
     *path = (struct call_path){0};
 }

@@ -14,9 +14,10 @@ struct call_path {
     char *inner;  /* "mge::Worker::sync": the function below CALLER that matters */
     char *libc;   /* "memcpy", "malloc" */
     char *wait;   /* "[futex]", "[read 64 files: /mnt/data]"; NULL: the thread computes */
-    size_t callers; /* "20 functions": 20; else 0 */
-    uint32_t node;  /* its innermost; of several equal paths that of the heaviest */
-    int64_t ns;     /* in NODE and below; of several, in all */
+    size_t callers;  /* "20 functions": 20; else 0 */
+    char *called_by; /* those of the user's: "sell a.py:12, buy a.py:30 and 18 others"; or NULL */
+    uint32_t node;   /* its innermost; of several equal paths that of the heaviest */
+    int64_t ns;      /* in NODE and below; of several, in all */
 };
 
 /* Where a path ends: with all of NODE's time, or (ONLY_SELF) with that of no further call. */

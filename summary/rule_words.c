@@ -53,7 +53,10 @@ static void add_place_called(struct text *out, const struct call_path *path, con
         add_wait(out, path->wait);
     if (inner && path->caller) {
         text_addf(out, ", %s from ", called);
-        add_name(out, path->caller);
+        if (path->called_by)
+            text_add(out, path->called_by);
+        else
+            add_name(out, path->caller);
     }
 }
 
@@ -95,7 +98,7 @@ void add_way(struct text *out, const struct call_path *path)
 {
     add_parts(out, path, path->callers > 0);
     if (path->callers)
-        text_addf(out, ", which %zu functions call", path->callers);
+        text_addf(out, " (called by %s)", path->called_by);
 }
 
 void add_meaning(const struct scene *s, uint32_t node, struct text *out)

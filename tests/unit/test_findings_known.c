@@ -113,5 +113,33 @@ START_TEST(a_sync_of_sqlite_is_told_to_be_a_transactions)
 }
 END_TEST
 
-CHECK_MAIN("findings_known", 20, what_is_known_to_be_slow_is_told, many_reads_are_told,
+/* A library's function stands between; the line is the one with most of the time there. */
+START_TEST(who_calls_what_many_call_is_named)
+{
+    static const struct {
+        const char *caller;
+        int64_t ms;
+    } calls[] = {{"sell@/src/a.py:1:12", 1000},
+                 {"sell@/src/a.py:1:13", 600},
+                 {"buy@/src/a.py:20:30", 900},
+                 {"lend@/src/a.py:40:41", 700},
+                 {"rest@/src/a.py:50:51", 600}};
+    b = builder_start(10, "app");
+    thread_id lead = builder_thread(&b, 10, NULL);
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        struct text stack = {0};
+        text_addf(&stack, "%s > dumps%s > encode%s", calls[i].caller, LIB("json/__init__.py"),
+                  LIB("json/encoder.py"));
+        builder_run(&b, lead, stack.s, calls[i].ms, calls[i].ms);
+        text_release(&stack);
+    }
+    builder_run(&b, lead, "add_up@/src/a.py:60:61", 200, 200);
+    judge(4000);
+    assert_told(0, "computes", "95% in dumps (called by sell a.py:12, buy a.py:30 and 2 others).");
+    teardown();
+}
+END_TEST
+
+CHECK_MAIN("findings_known", 20, who_calls_what_many_call_is_named,
+           what_is_known_to_be_slow_is_told, many_reads_are_told,
            a_sync_of_sqlite_is_told_to_be_a_transactions, what_is_not_slow_or_done_once_is_not_told)
