@@ -39,6 +39,10 @@ static const struct rule {
     {.key = "differs", .judge = rule_differs, .causes = ANY, .of_all = true},
     {.key = "waits_for", .judge = rule_held, .causes = OF(LOCK) | OF(JOIN)},
     {.key = "waits_meanwhile", .judge = rule_waits_meanwhile, .causes = WAITS},
+    {.key = "exhausted",
+     .judge = rule_exhausted,
+     .causes = OF(CONDITION) | OF(LOCK),
+     .of_all = true},
     {.key = "polls", .judge = rule_polls, .causes = OF(TIMER) | WAITS, .of_all = true},
     {.key = "gil", .judge = rule_gil, .causes = OF(GIL)},
     {.key = "contention", .judge = rule_contention, .causes = OF(LOCK)},
@@ -238,11 +242,13 @@ static bool names(const char *noun, const char *about)
     return noun && about && str_eq(noun, about);
 }
 
-/* Does TOLD say of F's group what half of F is about, at least? */
+/* Does PRINTED say of F's group what half of F is about, at least?  Who only waits for the others
+ * that F names is no news where these have a finding. */
 static bool covers(const struct finding *printed, const struct finding *f)
 {
     bool same = !f->about || !printed->about || str_eq(f->about, printed->about);
-    if (names(printed->blames, f->about) || names(printed->also, f->about))
+    if (names(printed->blames, f->about) || names(printed->also, f->about) ||
+        names(f->also, printed->about))
         return true;
     return same && !is_minor(printed, f);
 }

@@ -40,6 +40,8 @@ rule_judge rule_stopped, rule_none_ran;
 rule_judge rule_tasks;
 /* rules_executor.c */
 rule_judge rule_executor;
+/* rules_exhausted.c */
+rule_judge rule_exhausted;
 /* rules_waits.c */
 rule_judge rule_waits_meanwhile, rule_gil, rule_waits;
 /* rules_polls.c */

@@ -226,7 +226,8 @@ static size_t others_of(const struct scene *s, const struct thread_group *group,
 
 /* Who waits for others, for their end or a result of theirs, is no news: what these do is, unless
  * there are many kinds of them.  " 4 till threads are 75% in sell till.py:20 > mutex." */
-static void add_others(const struct scene *s, const struct thread_group *group, struct text *words)
+static void add_others(const struct scene *s, const struct thread_group *group, struct text *words,
+                       struct finding *f)
 {
     enum { MOST_KINDS = 2 };
     struct thread_group *others[MOST_KINDS];
@@ -235,6 +236,7 @@ static void add_others(const struct scene *s, const struct thread_group *group, 
     for (size_t i = 0; i < n && n <= MOST_KINDS; i++) {
         if (!call_paths_heaviest(&others[i]->tally, &path, 1))
             continue;
+        f->also = f->also ? f->also : others[i]->noun;
         text_addf(words, " %s %s ", others[i]->noun, others[i]->plural ? "are" : "is");
         add_percent(words, share_of(path.ns, others[i]->wall_ns));
         text_add(words, " in ");
@@ -267,7 +269,7 @@ static void add_other_side(const struct scene *s, const struct thread_group *gro
         else if (held == HELD_UNKNOWN)
             text_add(words, " The lock's holder is unknown.");
     } else if (node.futex) {
-        add_others(s, group, words);
+        add_others(s, group, words, f);
     }
 }
 
@@ -360,12 +362,13 @@ static bool serves(const struct scene *s, const struct thread_group *group, enum
 /* "handler-0 is 100% in ask a.py:20 > recvfrom socket.  main only waits for their ends.": who only
  * joins others is no news, these are.  False: there are many kinds of them, or none. */
 static bool add_joined(const struct scene *s, const struct thread_group *group,
-                       const struct call_path *path, double share, struct text *words)
+                       const struct call_path *path, double share, struct text *words,
+                       struct finding *f)
 {
     struct text others = {0};
     if (call_tree_node(s->g->tree, path->node).futex != FUTEX_JOIN || share < most_share)
         return false;
-    add_others(s, group, &others);
+    add_others(s, group, &others, f);
     if (others.len)
         text_addf(words, "%s %s only wait%s for their ends.", others.s + 1, group->noun,
                   verb_s(group));
@@ -411,7 +414,7 @@ void rule_waits(const struct scene *s, struct thread_group *group, struct findin
     if (is_server) /* more than an idle event loop, which explains nothing */
         f->weight = 1.5 * share;
     struct text words = {0};
-    if (!add_joined(s, group, &path, share, &words))
+    if (!add_joined(s, group, &path, share, &words, f))
         add_own_wait(s, group, &path, class, share, &words, f);
     if (joins_others(s, group, &path))
         text_release(&words);

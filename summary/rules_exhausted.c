@@ -1,0 +1,277 @@
+/* The rule about alike threads that wait, within their work, for what a few of them have: a
+ * connection, a permit, a buffer of a pool.
+ *
+ * No reader can tell who has it: a condition has no holder.  So it is told by the figures.  The
+ * threads of a crew work in one function that something calls, again and again; most are in the
+ * same wait below it, and about as many as ever are past that.  Idle workers look alike, but for
+ * two things: they wait in the loop that hands out their work, which only starts them, and how many
+ * work changes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "summary/heaviest_paths.h"
+#include "summary/rule_classes.h"
+#include "summary/rule_words.h"
+
+enum { LEAST_THREADS = 3 };
+static const double wait_share = 0.5;    /* of the crew's time */
+static const double past_share = 0.05;   /* likewise */
+static const double least_past = 0.8;    /* threads, on average: what is lost is past nobody */
+static const double steady_share = 0.85; /* of the time: so many are past as on average, or one more
+                                           or less, as ticks see it */
+
+/* Threads of one process that are called the same but for numbers. */
+struct crew {
+    const struct scene *s;
+    struct thread_group *group; /* the first of its groups */
+    size_t n;
+    int64_t wall_ns;
+    struct tally time; /* of them all */
+};
+
+/* By the call tree's nodes: what a thread there does. */
+enum part { PART_OTHER, PART_WAIT, PART_PAST };
+struct parts {
+    enum part *of; /* by node; owned */
+    uint32_t wait; /* the user's function that waits; its heaviest node */
+    int64_t wait_ns, past_ns;
+};
+
+static bool is_of(const struct thread_summary *t, const struct thread_group *group)
+{
+    const struct thread_summary *first = group->threads[0];
+    return t->thread->process.ix == first->thread->process.ix && str_eq(t->group, first->group) &&
+           !t->thread->main && !t->thread->n_folded;
+}
+
+/* The threads of C, one after the other: *I from 0 on; NULL: no more. */
+static const struct thread_summary *next_of(const struct crew *c, size_t *i)
+{
+    const struct thread_summaries *all = &c->s->g->summaries;
+    while (*i < all->n) {
+        const struct thread_summary *t = &all->threads[(*i)++];
+        if (is_of(t, c->group))
+            return t;
+    }
+    return NULL;
+}
+
+/* False: an earlier group is of the same crew, or its threads are too few. */
+static bool make_crew(const struct scene *s, struct thread_group *group, struct crew *ret)
+{
+    *ret = (struct crew){.s = s, .group = group};
+    if (group->mixed || group->idle)
+        return false;
+    for (struct thread_group *before = s->g->items; before < group; before++)
+        if (!before->mixed && !before->idle && is_of(before->threads[0], group))
+            return false;
+    tally_init(&ret->time, s->g->tree, TALLY_ALL);
+    const struct thread_summary *t;
+    for (size_t i = 0; (t = next_of(ret, &i));) {
+        ret->n++;
+        ret->wall_ns += t->wall_ns;
+        tally_add_thread(&ret->time, t->thread);
+    }
+    return ret->n >= LEAST_THREADS;
+}
+
+/* ---- where it waits, and what is past that ---- */
+
+static bool is_unowned_wait(const struct call_tree *tree, uint32_t node)
+{
+    enum futex_kind futex = call_tree_node(tree, node).futex;
+    return (futex == FUTEX_CONDITION || futex == FUTEX_SEMAPHORE) &&
+           class_of_node(tree, node) == CLASS_ORDINARY;
+}
+
+/* The node of the user's function that waits for longest, without an owner; 0: none. */
+static uint32_t find_wait(struct tally *time)
+{
+    uint32_t best = 0;
+    for (uint32_t node = 1; node <= call_tree_count(time->tree); node++)
+        if (tally_self(time, node) > (best ? tally_self(time, best) : 0) &&
+            is_unowned_wait(time->tree, node) && call_tree_own(time->tree, node))
+            best = node;
+    return best;
+}
+
+/* Does something but the thread's start call NODE's function? */
+static bool is_called(const struct call_tree *tree, uint32_t node)
+{
+    uint32_t above = call_tree_node(tree, node).parent;
+    while (above && call_tree_node(tree, above).role == ROLE_GLUE)
+        above = call_tree_node(tree, above).parent;
+    return above != 0;
+}
+
+/* Sorts the nodes: within WORK's function, in the wait, which goes through FIRST's function there,
+ * or past it. */
+static void sort_nodes(struct tally *time, uint32_t work, uint32_t first, struct parts *p)
+{
+    const struct call_tree *tree = time->tree;
+    const uint32_t work_key = call_tree_node(tree, work).key;
+    const uint32_t first_key = call_tree_node(tree, first).key;
+    bool *within = xcalloc(call_tree_count(tree) + (size_t)1, sizeof *within);
+    p->wait_ns = p->past_ns = 0;
+    for (uint32_t node = 1; node <= call_tree_count(tree); node++) { /* a parent before its child */
+        const struct call_node at = call_tree_node(tree, node);
+        within[node] = within[at.parent] || at.key == work_key;
+        p->of[node] = within[node] ? PART_PAST : PART_OTHER;
+        if (within[at.parent] && (at.key == first_key || p->of[at.parent] == PART_WAIT))
+            p->of[node] = PART_WAIT;
+        p->wait_ns += p->of[node] == PART_WAIT ? tally_self(time, node) : 0;
+        p->past_ns += p->of[node] == PART_PAST && node != work ? tally_self(time, node) : 0;
+    }
+    free(within);
+}
+
+/* The function that the waits and what is past them have in common: the innermost of the user's
+ * that calls both. */
+static bool find_parts(struct crew *c, struct parts *p)
+{
+    const struct call_tree *tree = c->s->g->tree;
+    uint32_t wait = find_wait(&c->time);
+    bool found = false;
+    p->wait = call_tree_own(tree, wait);
+    for (uint32_t work = p->wait, first = wait; work && !found;) {
+        while (call_tree_node(tree, first).parent != work)
+            first = call_tree_node(tree, first).parent;
+        sort_nodes(&c->time, work, first, p);
+        if (share_of(p->past_ns, c->wall_ns) >= past_share) {
+            found = is_called(tree, work);
+            break;
+        }
+        first = work;
+        work = call_tree_own(tree, call_tree_node(tree, work).parent);
+    }
+    return found && share_of(p->wait_ns, c->wall_ns) >= wait_share;
+}
+
+/* ---- how many are past it ---- */
+
+struct change {
+    int64_t ns; /* since the profile's origin */
+    int by;     /* 1: one more */
+};
+
+static int by_time(const void *a, const void *b)
+{
+    const struct change *x = a;
+    const struct change *y = b;
+    return (x->ns > y->ns) - (x->ns < y->ns);
+}
+
+/* How long no more and no fewer than about MEAN threads were past the wait. */
+static int64_t steady_ns(struct change *changes, size_t n, double mean)
+{
+    int64_t ns = 0;
+    int past = 0;
+    qsort(changes, n, sizeof *changes, by_time);
+    for (size_t i = 0; i + 1 < n; i++) {
+        past += changes[i].by;
+        if (past >= mean - 1 && past <= mean + 1)
+            ns += changes[i + 1].ns - changes[i].ns;
+    }
+    return ns;
+}
+
+static double steady_part(const struct crew *c, const struct parts *p, double mean)
+{
+    struct change *changes = NULL;
+    size_t n = 0;
+    size_t capacity = 0;
+    const struct thread_summary *t;
+    for (size_t i = 0; (t = next_of(c, &i));) {
+        for (size_t k = 0; k < t->thread->n_runs; k++) {
+            const struct run *run = &t->thread->runs[k];
+            if (p->of[call_tree_of(c->s->g->tree, run->at)] != PART_PAST)
+                continue;
+            changes = array_reserve(changes, &capacity, n + 2, sizeof *changes);
+            changes[n++] = (struct change){run->start_ns, 1};
+            changes[n++] = (struct change){run->start_ns + run->weights.wall_ns, -1};
+        }
+    }
+    double part = n ? share_of(steady_ns(changes, n, mean), c->s->wall_ns) : 0;
+    free(changes);
+    return part;
+}
+
+/* ---- words ---- */
+
+struct in_part {
+    const struct parts *parts;
+    enum part part;
+};
+
+static bool is_in_part(const struct call_tree *tree, uint32_t node, const void *wanted)
+{
+    const struct in_part *in = wanted;
+    (void)tree;
+    return in->parts->of[node] == in->part;
+}
+
+/* "get_connection db.py:15 > condition" */
+static void add_way_in(struct crew *c, const struct parts *p, enum part part, struct text *words)
+{
+    struct call_path path;
+    if (!call_path_of_nodes(&c->time, is_in_part, &(struct in_part){p, part}, &path))
+        return;
+    text_add(words, " in ");
+    add_way(words, &path);
+    call_path_release(&path);
+}
+
+/* "6.0 of 8 handler threads wait in get_connection db.py:15 > condition, on average. …" */
+static void tell(struct crew *c, const struct parts *p, double waiting, double past,
+                 struct text *words)
+{
+    const char *stem = c->group->threads[0]->group;
+    size_t len = strlen(stem);
+    while (len && strchr("*-_ #:/.", stem[len - 1]))
+        len--;
+    text_addf(words, "On average %.1f of %zu ", waiting, c->n);
+    text_add_tame(words, stem, len);
+    text_add(words, len ? " threads wait" : "threads wait");
+    add_way_in(c, p, PART_WAIT, words);
+    text_addf(words, ". The %.1f that came further are", past);
+    add_way_in(c, p, PART_PAST, words);
+    text_add(words, ". If those have what the others wait for, give it back sooner, or have more "
+                    "of it.");
+}
+
+static void judge(struct crew *c, struct finding *f)
+{
+    struct parts parts = {
+        .of = xcalloc(call_tree_count(c->s->g->tree) + (size_t)1, sizeof *parts.of)};
+    bool found = find_parts(c, &parts);
+    double waiting = share_of(parts.wait_ns, c->s->wall_ns);
+    double past = share_of(parts.past_ns, c->s->wall_ns);
+    double share = found ? share_of(parts.wait_ns, c->wall_ns) : 0;
+    if (share > f->weight) {
+        double steady = steady_part(c, &parts, past);
+        struct text words = {0};
+        f->n_figures = 0;
+        add_figure(f, "share", share);
+        add_figure(f, "threads_past", past);
+        add_figure(f, "steady_share", steady);
+        f->weight = share;
+        f->about = c->group->noun;
+        if (past >= least_past && steady >= steady_share)
+            tell(c, &parts, waiting, past, &words);
+        free(f->words);
+        f->words = words.s;
+    }
+    free(parts.of);
+}
+
+void rule_exhausted(const struct scene *s, struct thread_group *group, struct finding *f)
+{
+    (void)group;
+    for (size_t i = 0; i < s->g->n; i++) {
+        struct crew crew;
+        if (make_crew(s, &s->g->items[i], &crew))
+            judge(&crew, f);
+        tally_release(&crew.time);
+    }
+}

@@ -1,0 +1,80 @@
+/* Alike threads that wait, within their work, for what a few of them have. */
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/check_main.h"
+#include "tests/support/findings_stage.h"
+
+enum { PID = 10, THREADS = 6, ROUNDS = 40, ROUND_MS = 100 };
+#define SERVE "serve@/src/a.py:1:2 > "
+#define GETS                                                                                       \
+    "Queue.get@/usr/lib/python3.11/queue.py:1:2 > Condition.wait@/usr/lib/python3.11/"             \
+    "threading.py:1:2 > sem_wait!libc.so.6 > futex [blocked]"
+#define WAITS "take@/src/a.py:8:9 > " GETS
+#define ASKS  "ask@/src/a.py:12:13 > recvfrom 10.0.0.7:5432 [blocked]"
+
+/* Of THREADS threads PAST are past the wait in each round; by turns, if TURNS; all of them in every
+ * other round, if CHANGES. */
+static void judge_crew(const char *waits, const char *asks, int past, bool turns, bool changes)
+{
+    b = builder_start(PID, "app");
+    thread_id lead = builder_thread(&b, PID, NULL);
+    builder_run(&b, lead, "main@/src/a.py:30:31 > clock_nanosleep [blocked]", ROUNDS * ROUND_MS, 0);
+    for (int i = 0; i < THREADS; i++) {
+        char name[20];
+        (void)snprintf(name, sizeof name, "handler-%d", i);
+        thread_id t = builder_thread(&b, PID + 1 + i, name);
+        for (int k = 0; k < ROUNDS; k++) {
+            int first = turns ? k % THREADS : 0;
+            bool is_past = (i - first + THREADS) % THREADS < (changes ? k % 2 * THREADS : past);
+            builder_run(&b, t, is_past ? asks : waits, ROUND_MS, 0);
+        }
+    }
+    judge(ROUNDS * ROUND_MS);
+}
+
+START_TEST(who_waits_for_what_a_few_have_is_told)
+{
+    judge_crew(SERVE "handle@/src/a.py:5:6 > " WAITS, SERVE "handle@/src/a.py:5:6 > " ASKS, 2,
+               false, false);
+    assert_told(0, "exhausted",
+                "On average 4.0 of 6 handler threads wait in take a.py:9 > condition. The 2.0 that "
+                "came further are in ask a.py:13 > recvfrom 10.0.0.7:5432. If those have what the "
+                "others wait for, give it back sooner, or have more of it.");
+    teardown();
+    judge_crew(SERVE "handle@/src/a.py:5:6 > " WAITS, SERVE "handle@/src/a.py:5:6 > " ASKS, 1, true,
+               false);
+    assert_told(0, "exhausted", "On average 5.0 of 6 handler threads wait in take a.py:9");
+    teardown();
+    /* the function that works waits itself; a library's calls it */
+    judge_crew("_worker@/usr/lib/python3.11/concurrent/futures/thread.py:1:2 > "
+               "handle@/src/a.py:5:6 > " GETS,
+               "_worker@/usr/lib/python3.11/concurrent/futures/thread.py:1:2 > "
+               "handle@/src/a.py:5:7 > " ASKS,
+               2, true, false);
+    assert_told(0, "exhausted", "wait in handle a.py:6 > condition. The 2.0 that came further");
+    teardown();
+}
+END_TEST
+
+START_TEST(idle_workers_wait_for_nobody)
+{
+    /* in the loop that the thread begins with */
+    judge_crew(SERVE WAITS, SERVE ASKS, 2, true, false);
+    assert_not_told("exhausted");
+    teardown();
+    /* as many work as there is work for */
+    judge_crew(SERVE "loop@/src/a.py:5:6 > " WAITS, SERVE "loop@/src/a.py:5:6 > " ASKS, 0, false,
+               true);
+    assert_not_told("exhausted");
+    teardown();
+    /* nobody has it: who waits for whom is unknown */
+    judge_crew(SERVE "handle@/src/a.py:5:6 > " WAITS, SERVE "handle@/src/a.py:5:6 > " ASKS, 0,
+               false, false);
+    assert_not_told("exhausted");
+    teardown();
+}
+END_TEST
+
+CHECK_MAIN("findings_exhausted", 20, who_waits_for_what_a_few_have_is_told,
+           idle_workers_wait_for_nobody)
