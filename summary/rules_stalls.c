@@ -206,6 +206,19 @@ bool rule_tells_pauses_of(const struct scene *s, struct thread_group *group)
     return told;
 }
 
+/* " It waits 92% of its time in serve a.py:9 > recvfrom socket." */
+static void add_waits(const struct scene *s, struct thread_group *group, const struct returns *r,
+                      struct text *words, struct finding *f)
+{
+    text_addf(words, " %s %s%s ", group->plural ? "They" : "It", r->sleeps ? "sleep" : "wait",
+              verb_s(group));
+    add_percent(words, r->share);
+    text_addf(words, " of %s time in ", possessive(group));
+    add_way(words, &r->path);
+    text_add(words, ".");
+    (void)add_kernel_side(s, group, r->path.node, true, words, f);
+}
+
 void rule_stalls(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     struct returns r;
@@ -217,13 +230,10 @@ void rule_stalls(const struct scene *s, struct thread_group *group, struct findi
     f->weight = group == s->lead ? 0.7 : 0.35;
     if (is_stall(s, group, &r)) {
         struct text words = {0};
-        text_addf(&words, "%s %s%s ", group->noun, r.sleeps ? "sleep" : "wait", verb_s(group));
-        add_percent(&words, r.share);
-        text_addf(&words, " of %s time in ", possessive(group));
-        add_way(&words, &r.path);
-        text_add(&words, ".");
-        (void)add_kernel_side(s, group, r.path.node, true, &words, f);
+        text_addf(&words, "%s stall%s between %s waits.", group->noun, verb_s(group),
+                  possessive(group));
         add_away(s, group, r.stalls, true, &words);
+        add_waits(s, group, &r, &words, f);
         f->words = words.s;
     }
     returns_release(&r, group->n);
