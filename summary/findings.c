@@ -25,6 +25,7 @@ static const struct rule {
     unsigned causes; /* that it speaks of, in the ledger */
     bool of_all;     /* judges everything at once, not one group after the other */
     bool alike;      /* others that it is true of are named, with their share if there is one */
+    bool aside;      /* no news about a group that another finding is about */
     bool of_one;     /* judges threads: of a group each of its threads by itself */
     bool counted; /* judges by the kernel's counts, which are exact however few samples there are */
     /* Above 0: it only describes, and so is printed once, for a group with nothing else.  This part
@@ -66,7 +67,11 @@ static const struct rule {
     {.key = "major_faults", .judge = rule_major_faults, .causes = OF(PAGE)},
     {.key = "numa_balancing", .judge = rule_numa_balancing, .causes = OF(NUMA), .counted = true},
     {.key = "page_faults", .judge = rule_page_faults, .causes = OF(FAULTS), .counted = true},
-    {.key = "switches", .judge = rule_switches, .causes = COMPUTING | WAITS, .counted = true},
+    {.key = "switches",
+     .judge = rule_switches,
+     .causes = COMPUTING | WAITS,
+     .counted = true,
+     .aside = true},
     {.key = "spinning", .judge = rule_spinning, .causes = OF(SPINS)},
     {.key = "tasks_wait", .judge = rule_tasks, .causes = OF(IDLE), .alike = true, .of_one = true},
     {.key = "no_free_thread",
@@ -253,12 +258,18 @@ static bool covers(const struct finding *printed, const struct finding *f)
     return same && !is_minor(printed, f);
 }
 
+/* Is PRINTED about F's group, or about everything? */
+static bool is_about(const struct finding *printed, const struct finding *f)
+{
+    return !printed->about || names(printed->about, f->about) || names(printed->also, f->about);
+}
+
 /* Is rule I's finding printed already, or not worth its line beside the printed ones? */
 static bool is_said(const struct findings *f, size_t i)
 {
     for (size_t k = 0; k < f->n_printed; k++) {
         const struct finding *printed = f->printed[k];
-        if (printed == &f->items[i])
+        if (printed == &f->items[i] || (rules[i].aside && is_about(printed, &f->items[i])))
             return true;
         if (rules[i].describes > 0 &&
             (rules[printed - f->items].describes > 0 || covers(printed, &f->items[i])))

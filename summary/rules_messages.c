@@ -10,7 +10,7 @@ static const double least_cpus = 0.2;
 static const double many_reads = 20000;     /* a second, of those that do little else */
 static const int64_t short_read_ns = 30000; /* of CPU time for each: no 64 KiB are passed in it */
 static const double mostly = 0.5;           /* of a thread's CPU time */
-static const double long_wait = 0.5;        /* of the leading thread's time */
+static const double much_of_it = 0.5;       /* of a main thread's time */
 
 /* A group that does, and its thread that does for longest. */
 struct passer {
@@ -41,40 +41,41 @@ static struct passer passer_of(const struct scene *s, const struct thread_group 
     return ret;
 }
 
-/* ", for longest in 4 python3 processes, in main a.py:6 > SimpleQueue.get." */
+/* " Most of it is in 4 python3 processes, in main a.py:6 > SimpleQueue.get." */
 static void add_passer(const struct scene *s, const struct passer *p, struct text *out)
 {
     struct call_path path;
     struct stack_times times = rule_times_of(s, p->thread, 1U << COUNTED_CPU, frame_passes_data);
     if (rule_path_in(s, p->thread, &times, &path)) {
-        text_addf(out, ", for longest in %s, in ", p->group->noun);
+        text_addf(out, " Most of it is in %s, in ", p->group->noun);
         add_way(out, &path);
+        text_add(out, ".");
         call_path_release(&path);
     }
-    text_add(out, ".");
     free(times.items);
 }
 
-static bool waits_in_own_code(const struct scene *s, const struct thread_group *group)
+/* ", while main is 99% in score a.py:15": the user's line that has it done.  None of the threads
+ * that do it is called by the user. */
+static void add_user(const struct scene *s, struct text *out)
 {
-    return group->threads[0]->thread->main && group->n_paths &&
-           share_of(group->paths[0].ns, group->wall_ns) >= long_wait &&
-           class_of_node(s->g->tree, group->paths[0].node) == CLASS_ORDINARY &&
-           is_in_own_code(s, group->paths[0].node);
-}
-
-/* The user's line that has it done: none of the threads that do it is called by the user. */
-static void add_who_waits(const struct scene *s, struct text *out)
-{
-    size_t i = 0;
-    while (i < s->g->n && !waits_in_own_code(s, &s->g->items[i]))
-        i++;
-    if (i == s->g->n)
-        return;
-    const struct thread_group *group = &s->g->items[i];
-    text_addf(out, " Meanwhile %s wait%s in ", group->noun, verb_s(group));
-    add_way(out, &group->paths[0]);
-    text_add(out, ".");
+    for (size_t i = 0; i < s->g->n; i++) {
+        struct thread_group *group = &s->g->items[i];
+        if (group->idle || !group->threads[0]->thread->main)
+            continue;
+        struct call_path own = call_path_own(&group->tally);
+        double share = share_of(own.ns, group->wall_ns);
+        bool told = own.caller && share >= much_of_it;
+        if (told) {
+            text_addf(out, ", while %s %s ", group->noun, group->plural ? "are" : "is");
+            add_percent(out, share);
+            text_add(out, " in ");
+            add_name(out, own.caller);
+        }
+        call_path_release(&own);
+        if (told)
+            return;
+    }
 }
 
 /* Is it the number of messages that costs, and not their size, by ALL of those that pass them?  A
@@ -112,8 +113,9 @@ void rule_messages(const struct scene *s, struct thread_group *group, struct fin
     text_add(&words, "Passing data between processes takes ");
     add_percent(&words, share);
     text_add(&words, " of the CPU time");
+    add_user(s, &words);
+    text_add(&words, ".");
     add_passer(s, &best, &words);
-    add_who_waits(s, &words);
     double reads = rule_per_second(all.reads, s);
     if (are_small(s, &all)) {
         text_add(&words, " The messages are small: ");

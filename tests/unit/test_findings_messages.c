@@ -36,9 +36,9 @@ START_TEST(what_passing_data_costs_is_told)
 {
     judge_pool(2000, 1000);
     assert_told(0, "messages",
-                "Passing data between processes takes 75% of the CPU time, for longest in 10's "
-                "tasks, in ForkingPickler.dumps reduction.py:2. Meanwhile 10 (app) waits in main "
-                "a.py:9 > futex. Send less in a message, or use shared memory.");
+                "Passing data between processes takes 75% of the CPU time, while 10 (app) is 100% "
+                "in main a.py:9. Most of it is in 10's tasks, in ForkingPickler.dumps "
+                "reduction.py:2. Send less in a message, or use shared memory.");
     teardown();
 }
 END_TEST
