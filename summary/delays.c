@@ -16,10 +16,10 @@ static const struct delay {
     enum blocker_net net;
     enum { ANY_WAIT, OF_RESOLVER, WITH_TIMEOUT } waits;
     int64_t least_ns, most_ns;
-    double per_s; /* so many a second, at least */
+    double share; /* of the time, at least */
     const char *words;
 } delays[] = {
-    {NET_TCP, ANY_WAIT, INT64_C(38) * NS_PER_MS, INT64_C(48) * NS_PER_MS, 2,
+    {NET_TCP, ANY_WAIT, INT64_C(38) * NS_PER_MS, INT64_C(48) * NS_PER_MS, 0.08,
      ", as long as TCP delays an acknowledgement: if a message is sent in parts, the rest waits "
      "for that. TCP_NODELAY, or one send() for all of it, avoids it."},
     {NET_UDP, OF_RESOLVER, INT64_C(900) * NS_PER_MS, INT64_MAX, 0,
@@ -99,7 +99,7 @@ void add_delay(const struct scene *s, const struct thread_group *group, uint32_t
         n = ns > 0 ? max_u64(n, group->n_threads) : 0; /* one that goes on is not counted yet */
         int64_t each_ns = n ? ns / (int64_t)n : 0;
         if (!n || each_ns < delays[i].least_ns || each_ns > delays[i].most_ns ||
-            rule_per_second(n, s) < delays[i].per_s)
+            share_of(ns, group->wall_ns) < delays[i].share)
             continue;
         text_add(words, " Each takes ");
         add_time(words, each_ns);

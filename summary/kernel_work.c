@@ -7,7 +7,7 @@
  * a thread's system time is more a fault, most of it is other work. */
 enum { MOST_FAULT_NS = 3000 };
 static const double least_system = 0.1; /* of a thread's CPU time: less is no cause */
-static const double many_moves = 2000;  /* faults a second of NUMA balancing */
+static const double numa_share = 0.005; /* of a CPU, for faults of NUMA balancing */
 static const double mostly = 0.5;       /* of a group's faults that may be such */
 
 static double per_second(const struct profile *p, uint64_t n)
@@ -25,7 +25,8 @@ bool numa_explains(const struct profile *p, uint64_t minor_faults)
 {
     double faults = per_second(p, minor_faults);
     double numa = numa_faults_per_s(p);
-    return numa >= many_moves && numa >= mostly * faults && faults >= mostly * numa;
+    return numa * MOST_FAULT_NS / NS_PER_S >= numa_share && numa >= mostly * faults &&
+           faults >= mostly * numa;
 }
 
 /* Of all threads that are like THREAD. */

@@ -83,7 +83,8 @@ static const struct known {
     {"numpy/lib/_function_base_impl.py", NULL, "vectorize._vectorize_call", NULL, 0.2,
      "numpy.vectorize() runs", "it is a loop in Python; operations on whole arrays are in C"},
 };
-static const double many_reads = 100000; /* a second, of each thread */
+static const double reads_share = 0.03; /* of the time */
+enum { READ_NS = 300 };                 /* no read takes less */
 enum { N_KNOWN = sizeof known / sizeof *known };
 static_assert(N_KNOWN <= 32, "rows are bits");
 
@@ -153,8 +154,9 @@ static void add_run(const struct scene *s, const struct run *run, int64_t *sums,
 static void add_reads(const struct scene *s, const struct thread_group *group, struct text *words,
                       struct finding *f)
 {
-    double reads = rule_per_second(rule_usage_of(group).reads, s);
-    if (reads < many_reads * (double)group->n)
+    uint64_t n = rule_usage_of(group).reads;
+    double reads = rule_per_second(n, s);
+    if ((double)n * READ_NS < reads_share * (double)group->wall_ns)
         return;
     text_addf(words, " %s ", group->plural ? "They make" : "It makes");
     text_add_thousands(words, reads);

@@ -2,15 +2,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/minmax.h"
 #include "summary/frame_name.h"
 #include "summary/herd.h"
 #include "summary/kernel_work.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
-static const double many_faults = 10000, fault_system_share = 0.25; /* a second; of CPU time */
-static const double many_switches = 10000;                          /* a second */
-static const double least_returning = 0.002; /* of the time, in calls that return memory */
+static const double faults_share = 0.05;       /* of the time, for the kernel's work for them */
+static const double fault_system_share = 0.25; /* of CPU time */
+static const double switches_cpus = 0.05;      /* CPUs, for the kernel's work for them */
+enum { SWITCH_NS = 5 * NS_PER_US };            /* to sleep and to be woken take it about so long */
+static const double least_returning = 0.002;   /* of the time, in calls that return memory */
 
 /* ---- page faults ---- */
 
@@ -190,6 +194,17 @@ static bool where_is_known(const struct thread_group *group)
     return known > guessed;
 }
 
+/* How long the kernel worked for GROUP's page faults. */
+static int64_t faults_ns(const struct scene *s, const struct thread_group *group)
+{
+    double ns = 0;
+    for (size_t i = 0; i < group->n; i++) {
+        const struct profile_thread *t = group->threads[i]->thread;
+        ns += (double)t->usage.minor_faults * kernel_work_of(s->g, t).fault_ns;
+    }
+    return (int64_t)ns;
+}
+
 void rule_page_faults(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     struct profile_usage u = rule_usage_of(group);
@@ -199,8 +214,10 @@ void rule_page_faults(const struct scene *s, struct thread_group *group, struct 
     struct call_path path;
     add_figure(f, "minor_faults_per_s", rate);
     add_figure(f, "system_share", system);
+    add_figure(f, "faults_share", share_of(faults_ns(s, group), group->wall_ns));
     f->weight = system * share_of(group->cpu_ns, group->wall_ns) * (group == s->lead ? 1.4 : 1.2);
-    if (rate < many_faults || system < fault_system_share || numa_explains(s->p, u.minor_faults) ||
+    if (share_of(faults_ns(s, group), group->wall_ns) < faults_share ||
+        system < fault_system_share || numa_explains(s->p, u.minor_faults) ||
         !rule_path_of(s, group, WEIGHT_FAULTS, TALLY_ALL, &path, &part))
         return;
     struct text words = {0};
@@ -235,18 +252,26 @@ static uint64_t voluntary_of(const struct thread_group *group)
     return all > own ? all - own : 0;
 }
 
+/* How many CPUs the kernel needs to let N threads sleep and to wake them, of all its time, U's. */
+static double cpus_of_switches(const struct scene *s, const struct profile_usage *u, uint64_t n)
+{
+    return share_of(min_i64((int64_t)n * SWITCH_NS, u->system_ns), s->wall_ns);
+}
+
 void rule_switches(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     struct profile_usage u = rule_usage_of(group);
     double rate = rule_per_second(voluntary_of(group), s);
+    double cpus = cpus_of_switches(s, &u, voluntary_of(group));
     double system = share_of(u.system_ns, u.system_ns + u.user_ns);
     double part = 0;
     add_figure(f, "switches_per_s", rate);
     add_figure(f, "switches_per_s_a_thread", rate / (double)group->n);
     add_figure(f, "system_share", system);
-    f->weight = 0.3 + rate / 1e6;
+    add_figure(f, "switches_cpus", cpus);
+    f->weight = 0.3 + cpus / 5;
     struct call_path path;
-    if (rate < many_switches ||
+    if (cpus < switches_cpus ||
         !rule_path_of(s, group, WEIGHT_SWITCHES, TALLY_BLOCKED, &path, &part))
         return;
     struct text words = {0};

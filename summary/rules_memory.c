@@ -1,12 +1,12 @@
 /* Rules about memory that is elsewhere: on a disk, or on another node of the machine. */
 #include "base/clock.h"
+#include "base/minmax.h"
 #include "summary/kernel_work.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
-static const double page_share = 0.1;       /* of the time in waits for pages, or else: */
+static const double page_share = 0.1;       /* of the time in waits for pages */
 enum { LONGEST_READ_NS = 200 * NS_PER_MS }; /* of a page from a slow disk */
-static const double storm_major = 1000;     /* they came so fast that few waits were seen */
 static const double mostly = 0.5;           /* of a group's faults that may be such */
 
 /* ---- from a disk ---- */
@@ -100,6 +100,23 @@ static void add_waits(struct thread_group *group, double share, double blocked, 
     text_add(words, ".");
 }
 
+/* How long GROUP was off the CPU, by the kernel's count, where samples found it on one: its waits
+ * were too short. */
+static int64_t unseen_waits_ns(const struct scene *s, const struct thread_group *group)
+{
+    int64_t ns = group->wall_ns - group->cpu_ns - group->runqueue_ns;
+    for (int class = CLASS_IDLE; class < CLASS_KINDS; class ++)
+        ns -= class_ns(s, group, (enum wait_class) class);
+    return max_i64(ns, 0);
+}
+
+/* Can N major faults be what takes NS, much of GROUP's time?  If there are fewer the waits are for
+ * pages that a program serves. */
+static bool explains(const struct thread_group *group, uint64_t n, int64_t ns)
+{
+    return share_of(ns, group->wall_ns) >= page_share && (double)n * LONGEST_READ_NS >= (double)ns;
+}
+
 void rule_major_faults(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     uint64_t faults = rule_usage_of(group).major_faults;
@@ -112,9 +129,9 @@ void rule_major_faults(const struct scene *s, struct thread_group *group, struct
     add_figure(f, "blocked_share", blocked);
     add_figure(f, "major_faults_per_s", rate);
     f->weight = (share < page_share ? blocked : share) * (group == s->lead ? 1 : 0.7);
-    /* Where there are fewer faults the waits are for pages that a program serves. */
-    bool waits = share >= page_share && (double)faults * LONGEST_READ_NS >= (double)page_ns;
-    if (!(waits || rate >= storm_major) || !place_of_faults(s, group, &path))
+    bool waits = explains(group, faults, page_ns);
+    if (!(waits || explains(group, faults, unseen_waits_ns(s, group))) ||
+        !place_of_faults(s, group, &path))
         return;
     struct text words = {0};
     add_waits(group, share, blocked, rate, &path, &words);

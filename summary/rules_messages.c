@@ -7,8 +7,8 @@
 
 static const double told_share = 0.3; /* of all CPU time */
 static const double least_cpus = 0.2;
-static const double many_reads = 20000;     /* a second, of those that do little else */
 static const int64_t short_read_ns = 30000; /* of CPU time for each: no 64 KiB are passed in it */
+enum { LEAST_READS = 1000 };                /* of those that do little else */
 static const double mostly = 0.5;           /* of a thread's CPU time */
 static const double much_of_it = 0.5;       /* of a main thread's time */
 
@@ -80,9 +80,9 @@ static void add_user(const struct scene *s, struct text *out)
 
 /* Is it the number of messages that costs, and not their size, by ALL of those that pass them?  A
  * message takes two reads or more, one for each 64 KiB; the bytes of a read are not counted. */
-static bool are_small(const struct scene *s, const struct passer *all)
+static bool are_small(const struct passer *all)
 {
-    return all->reads && rule_per_second(all->reads, s) >= many_reads &&
+    return all->reads >= LEAST_READS && 2 * all->reading_ns >= all->ns &&
            all->reading_ns / (int64_t)all->reads < short_read_ns;
 }
 
@@ -117,7 +117,7 @@ void rule_messages(const struct scene *s, struct thread_group *group, struct fin
     text_add(&words, ".");
     add_passer(s, &best, &words);
     double reads = rule_per_second(all.reads, s);
-    if (are_small(s, &all)) {
+    if (are_small(&all)) {
         text_add(&words, " The messages are small: ");
         text_add_thousands(&words, reads);
         text_add(&words, " reads a second. Send more in each (chunksize).");

@@ -7,9 +7,9 @@
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
-static const double least_share = 0.3;   /* of a thread's time */
-static const double others_work = 0.1;   /* of its time */
-static const double many_children = 0.5; /* seen a second */
+static const double least_share = 0.3; /* of a thread's time */
+static const double others_work = 0.1; /* of its time */
+static const double late_share = 0.02; /* of the time, after a child's end */
 
 /* Do others but GROUP work meanwhile?  Then it may just look after them. */
 static bool others_are_active(const struct scene *s, const struct thread_group *group)
@@ -27,15 +27,16 @@ static bool may_be_delayed(const struct thread_group *group, enum asked asked)
     return main || (asked == ASKED_LOCK && group->n > 1);
 }
 
-/* One that waits for one child all the time is not late by much. */
-static bool has_few_children(const struct scene *s, const struct thread_group *group)
+/* Is a child's end seen late for less than a small part of the time?  It is by half a sleep. */
+static bool is_hardly_late(const struct scene *s, const struct thread_group *group,
+                           const struct polling *p)
 {
     uint64_t n = 0;
     process_id process = group->threads[0]->thread->process;
     for (uint32_t i = 1; i <= profile_process_count(s->p); i++)
         n += profile_see_process(s->p, (process_id){i})->parent.ix == process.ix;
     n = max_u64(n, profile_see_process(s->p, process)->children_seen);
-    return n && rule_per_second(n, s) < many_children;
+    return n && share_of((int64_t)n * p->each_ns / 2, s->wall_ns) < late_share;
 }
 
 /* "main polls 97% of its time for a file in load a.py:9 > wait: it sleeps 10 times a second, 100 ms
@@ -109,7 +110,7 @@ static bool delays(const struct scene *s, const struct thread_group *group, cons
 {
     return p->asked && polling_is_often(s, p) &&
            share_of(path->ns, group->wall_ns) >= least_share && may_be_delayed(group, p->asked) &&
-           !(p->asked == ASKED_CHILD && has_few_children(s, group));
+           !(p->asked == ASKED_CHILD && is_hardly_late(s, group, p));
 }
 
 static void judge(const struct scene *s, struct thread_group *group, struct finding *f)

@@ -8,14 +8,13 @@
 #include "summary/rule_words.h"
 
 enum { ALL_STATES = 1U << COUNTED_CPU | 1U << COUNTED_RUNQUEUE | 1U << COUNTED_OFF_CPU };
-static const double start_share = 0.25; /* of a thread's time */
-static const double many_starts = 10;   /* a second: fewer are a slow start of a few */
-static const double many_joins = 200;   /* a second */
+static const double start_share = 0.25;        /* of a thread's time */
+enum { LEAST_STARTS = 30, LEAST_JOINS = 100 }; /* fewer are a slow start of a few */
 static const int64_t short_join_ns = NS_PER_MS / 2;
 static const double most_computed = 0.5; /* of a join, by the thread that it waits for */
 
-/* How many threads of PROCESS, at least, began while it was recorded, a second. */
-static double seen_starts(const struct scene *s, process_id process)
+/* How many threads of PROCESS, at least, began while it was recorded. */
+static size_t seen_starts(const struct scene *s, process_id process)
 {
     size_t n = 0;
     for (size_t i = 0; i < s->g->summaries.n; i++) {
@@ -26,13 +25,13 @@ static double seen_starts(const struct scene *s, process_id process)
     }
     if (profile_process_count(s->p) == 1) /* whose the others are is not known */
         n += (size_t)profile_number(s->p, METRIC_THREADS_WITHOUT_A_SAMPLE);
-    return rule_per_second(n, s);
+    return n;
 }
 
 /* How often, and for how long each time, THREAD waits for a thread's end: by the kernel's count of
  * its switches there. */
-static double joins_of(const struct scene *s, const struct profile_thread *thread,
-                       int64_t *ret_each)
+static uint64_t joins_of(const struct scene *s, const struct profile_thread *thread,
+                         int64_t *ret_each)
 {
     uint64_t n = 0;
     int64_t ns = 0;
@@ -44,7 +43,7 @@ static double joins_of(const struct scene *s, const struct profile_thread *threa
         ns += run->weights.wall_ns;
     }
     *ret_each = n ? ns / (int64_t)n : 0;
-    return rule_per_second(n, s);
+    return n;
 }
 
 static int64_t cpu_of(const struct profile_usage *u)
@@ -52,15 +51,15 @@ static int64_t cpu_of(const struct profile_usage *u)
     return u->user_ns + u->system_ns;
 }
 
-/* Do the threads that THREAD joins, N a second for EACH_NS, hardly live?  What they compute is none
+/* Do the threads that THREAD joins, N for EACH_NS, hardly live?  What they compute is none
  * of the price of their starts; it is at most what the process used without THREAD. */
-static bool hardly_live(const struct scene *s, const struct profile_thread *thread, double n,
+static bool hardly_live(const struct scene *s, const struct profile_thread *thread, uint64_t n,
                         int64_t each_ns)
 {
     const struct profile_process *process = profile_see_process(s->p, thread->process);
     double computed_ns = (double)(cpu_of(&process->usage) - cpu_of(&thread->usage));
-    double joined_ns = n * (double)s->wall_ns / NS_PER_S * (double)each_ns;
-    return n >= many_joins && each_ns <= short_join_ns && computed_ns <= most_computed * joined_ns;
+    double joined_ns = (double)n * (double)each_ns;
+    return n >= LEAST_JOINS && each_ns <= short_join_ns && computed_ns <= most_computed * joined_ns;
 }
 
 static bool starts_or_joins(const struct shown_frame *f)
@@ -94,7 +93,7 @@ static bool starts_too_few(const struct scene *s, const struct thread_group *gro
         rule_times_of(s, group->threads[0]->thread, ALL_STATES, starts_or_joins);
     free(times.items);
     return share_of(times.wall_ns, group->wall_ns) < start_share ||
-           seen_starts(s, group->threads[0]->thread->process) < many_starts;
+           seen_starts(s, group->threads[0]->thread->process) < LEAST_STARTS;
 }
 
 /* The wait for a thread that hardly lives is a price of its start: for one that works it is not.
@@ -104,9 +103,9 @@ void rule_starts(const struct scene *s, struct thread_group *group, struct findi
     const struct profile_thread *thread = group->threads[0]->thread;
     if (starts_too_few(s, group))
         return;
-    double starts = seen_starts(s, thread->process);
+    size_t starts = seen_starts(s, thread->process);
     int64_t each_ns;
-    double joins = joins_of(s, thread, &each_ns);
+    uint64_t joins = joins_of(s, thread, &each_ns);
     struct stack_times times = rule_times_of(s, thread, ALL_STATES, frame_starts_thread);
     if (share_of(times.wall_ns, group->wall_ns) >= start_share ||
         !hardly_live(s, thread, joins, each_ns)) {
@@ -118,10 +117,10 @@ void rule_starts(const struct scene *s, struct thread_group *group, struct findi
     struct call_path path;
     double share = share_of(times.wall_ns, group->wall_ns);
     add_figure(f, "share", share);
-    add_figure(f, "starts_per_s", joins > starts ? joins : starts);
+    add_figure(f, "starts_per_s", rule_per_second(joins > starts ? joins : starts, s));
     f->weight = 1 + share;
     if (share >= start_share && rule_path_in(s, thread, &times, &path)) {
-        tell(group, share, joins, &path, f);
+        tell(group, share, rule_per_second(joins, s), &path, f);
         call_path_release(&path);
     }
     free(times.items);

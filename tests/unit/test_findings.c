@@ -293,7 +293,7 @@ START_TEST(pages_that_a_fork_has_copied_are_told)
 END_TEST
 
 /* Three of four waits are reads, however short; OWN were for wallspy's stops. */
-static void waits_often(uint64_t voluntary, uint64_t own)
+static void waits_often(uint64_t voluntary, uint64_t own, int64_t system_ms)
 {
     setup();
     builder_run(&b, lead, "main!app > read!libc.so.6 > read pipe [blocked]", 1000, 0);
@@ -301,19 +301,23 @@ static void waits_often(uint64_t voluntary, uint64_t own)
     builder_run(&b, lead, "main!app > rest!app > nanosleep [blocked]", 3000, 0);
     profile_get_thread(b.p, lead)->runs[1].weights.events.put_on_cpu = 1000;
     struct profile_thread *t = profile_get_thread(b.p, lead);
-    t->usage = (struct profile_usage){.over_ns = 4000L * NS_PER_MS, .voluntary = voluntary};
+    t->usage = (struct profile_usage){
+        .over_ns = 4000L * NS_PER_MS, .voluntary = voluntary, .system_ns = system_ms * NS_PER_MS};
     t->own_switches = own;
     judge(4000);
 }
 
 START_TEST(switches_are_told_where_they_come)
 {
-    waits_often(80400, 400);
+    waits_often(80400, 400, 800);
     assert_told(0, "switches",
                 "main goes to sleep 20,000 times a second, 75% of that in "
-                "main > read pipe; 0% of its CPU time is in the kernel.");
+                "main > read pipe; 100% of its CPU time is in the kernel.");
     teardown();
-    waits_often(40400, 4000);
+    waits_often(80400, 400, 100); /* they took the kernel no longer */
+    assert_not_told("switches");
+    teardown();
+    waits_often(40400, 4000, 800);
     assert_not_told("switches");
     teardown();
 }
@@ -602,8 +606,10 @@ static void judge_herd(int threads, const char *wakes, int64_t wakes_ms)
         builder_run(&b, t, "taskq!app > pthread_cond_wait!libc.so.6 > futex [blocked]", 3900, 0);
         builder_run(&b, t, "taskq!app", 100, 100);
         profile_get_thread(b.p, t)->runs[0].weights.events.put_on_cpu = 10000;
-        profile_get_thread(b.p, t)->usage = (struct profile_usage){
-            .over_ns = 4000L * NS_PER_MS, .voluntary = 80000 / (uint64_t)threads};
+        profile_get_thread(b.p, t)->usage =
+            (struct profile_usage){.over_ns = 4000L * NS_PER_MS,
+                                   .voluntary = 80000 / (uint64_t)threads,
+                                   .system_ns = 50 * NS_PER_MS};
     }
     judge(4000);
 }

@@ -147,7 +147,7 @@ END_TEST
 START_TEST(who_has_one_child_after_the_other_is_late)
 {
     for (int n = 1; n <= 8; n += 7) {
-        setup("hook@/src/a.py:1:2 > Popen._wait@/usr/lib/python3.11/subprocess.py:1:2" SLEEP, 400,
+        setup("hook@/src/a.py:1:2 > Popen._wait@/usr/lib/python3.11/subprocess.py:1:2" SLEEP, 40,
               NULL);
         process_id parent = profile_see_thread(b.p, lead)->process;
         for (int i = 0; i < n; i++) {
@@ -158,7 +158,7 @@ START_TEST(who_has_one_child_after_the_other_is_late)
         }
         judge(4000);
         if (n > 1)
-            assert_told(0, "polls", "10 ms each. Its children: 8 sleep processes. A wait");
+            assert_told(0, "polls", "100 ms each. Its children: 8 sleep processes. A wait");
         else
             assert_not_told("polls");
         teardown();

@@ -57,7 +57,7 @@ START_TEST(few_starts_are_not_told)
     judge_starts(STARTS "sem_wait!python3 > futex [blocked]", 900, 60);
     assert_not_told("thread_starts");
     teardown();
-    judge_starts(STARTS "sem_wait!python3 > futex [blocked]", 2000, 30); /* a slow start of some */
+    judge_starts(STARTS "sem_wait!python3 > futex [blocked]", 2000, 20); /* a slow start of some */
     assert_not_told("thread_starts");
     teardown();
     judge_starts("serve@/src/a.py:1:2 > Thread.join@/usr/lib/python3.11/threading.py:1:2 > "
@@ -137,7 +137,7 @@ START_TEST(ended_threads_that_are_one_row_count_once_each)
     builder_run(&b, lead, "serve@/src/a.py:1:2", 2000, 2000);
     builder_run(&b, lead, STARTS "sem_wait!python3 > futex [blocked]", 2000, 0);
     thread_id t = builder_thread(&b, 0, "handle");
-    profile_get_thread(b.p, t)->n_folded = 39;
+    profile_get_thread(b.p, t)->n_folded = 29;
     profile_get_thread(b.p, t)->lived_ns = 10 * NS_PER_MS;
     builder_run(&b, t, "handle@/src/a.py:5:6", 10, 10);
     judge(4000);
