@@ -113,6 +113,26 @@ START_TEST(a_sync_of_sqlite_is_told_to_be_a_transactions)
 }
 END_TEST
 
+/* What goes on around the calls is the same function's. */
+START_TEST(who_syncs_is_told_with_all_of_its_time)
+{
+    for (int64_t ms = 200; ms <= 1000; ms += 800) {
+        b = builder_start(10, "app");
+        thread_id lead = builder_thread(&b, 10, NULL);
+        builder_run(&b, lead, "save@/src/a.py:1:2 > fdatasync!libc.so.6 > fdatasync /x/a [blocked]",
+                    2600, 0);
+        builder_run(&b, lead, "save@/src/a.py:1:2 > pack" LIB("json/encoder.py"), ms, ms);
+        builder_run(&b, lead, "think@/src/a.py:5:6", 1400 - ms, 1400 - ms);
+        judge(4000);
+        const char *all =
+            strstr(found.printed[0]->words, "In all save a.py:2 takes 90% of its time.");
+        ck_assert_str_eq(found.printed[0]->rule, "slow_files");
+        ck_assert((all != NULL) == (ms == 1000));
+        teardown();
+    }
+}
+END_TEST
+
 /* A library's function stands between; the line is the one with most of the time there. */
 START_TEST(who_calls_what_many_call_is_named)
 {
@@ -140,6 +160,6 @@ START_TEST(who_calls_what_many_call_is_named)
 }
 END_TEST
 
-CHECK_MAIN("findings_known", 20, who_calls_what_many_call_is_named,
-           what_is_known_to_be_slow_is_told, many_reads_are_told,
+CHECK_MAIN("findings_known", 20, who_syncs_is_told_with_all_of_its_time,
+           who_calls_what_many_call_is_named, what_is_known_to_be_slow_is_told, many_reads_are_told,
            a_sync_of_sqlite_is_told_to_be_a_transactions, what_is_not_slow_or_done_once_is_not_told)
