@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 #include "base/alloc.h"
@@ -26,13 +27,23 @@ int64_t followed_cpu_ns(pid_t pid)
     return t.tv_sec * NS_PER_S + t.tv_nsec;
 }
 
+/* Who waits in futex(2) waits for threads of its own. */
+static bool waits_for_threads(pid_t pid)
+{
+    char call[PROC_TEXT_BYTES];
+    if (proc_read_text(pid, 0, "syscall", call, sizeof call) <= 0)
+        return false;
+    return strtol(call, NULL, 10) == SYS_futex; /* "running", of one that runs, is 0: read() */
+}
+
 bool followed_is_launcher(struct recording *r, pid_t pid, int64_t before_ns)
 {
     int64_t now_ns = followed_cpu_ns(pid);
     if (process_is_rank(recording_profile(r), (process_id){1}))
         return false; /* that only waits like its kind */
     return process_set_alive(recording_processes(r), NULL, 0) > 1 && before_ns >= 0 &&
-           now_ns >= 0 && now_ns - before_ns < recording_running_ns(r) / WAITS_PART;
+           !waits_for_threads(pid) && now_ns >= 0 &&
+           now_ns - before_ns < recording_running_ns(r) / WAITS_PART;
 }
 
 /* "rank0 17000", "17000 (python3)" */

@@ -335,13 +335,39 @@ static bool sleeps(struct thread_group *g, const struct call_tree *t)
     return ns > g->wall_ns / 2;
 }
 
-/* It says nothing of the work: torchrun, gunicorn, `sh -c`.  Who does the same as processes without
- * children works itself. */
-static bool launches(struct thread_group *g, const struct groups *all)
+/* Does G, of T's tree, have threads beside the main ones, in the user's code for most of their
+ * time? */
+static bool is_of_workers(struct thread_group *g, const struct call_tree *t)
 {
-    for (size_t i = 0; i < g->n; i++)
-        if (!has_recorded_child(profile_see_process(all->p, g->threads[i]->thread->process)))
+    int64_t ns = 0;
+    for (uint32_t node = 1; node <= call_tree_count(t) && !g->idle; node++)
+        ns += call_tree_own(t, node) ? tally_self(&g->tally, node) : 0;
+    return !is_of_mains(g) && ns > g->wall_ns / 2;
+}
+
+/* By process: does it work with threads of its own?  However little these run, it is no
+ * launcher. */
+static bool *processes_with_workers(const struct groups *all)
+{
+    bool *work = xcalloc(profile_process_count(all->p) + (size_t)1, sizeof *work);
+    for (size_t i = 0; i < all->n; i++) {
+        const struct thread_group *g = &all->items[i];
+        bool workers = is_of_workers(&all->items[i], all->tree);
+        for (size_t k = 0; k < g->n && workers; k++)
+            work[g->threads[k]->thread->process.ix] = true;
+    }
+    return work;
+}
+
+/* It says nothing of the work: torchrun, gunicorn, `sh -c`.  Who does the same as processes without
+ * children works itself.  WORK: processes_with_workers(). */
+static bool launches(struct thread_group *g, const struct groups *all, const bool *work)
+{
+    for (size_t i = 0; i < g->n; i++) {
+        process_id process = g->threads[i]->thread->process;
+        if (work[process.ix] || !has_recorded_child(profile_see_process(all->p, process)))
             return false;
+    }
     return g->cpu_ns + g->runqueue_ns < g->wall_ns / LAUNCHER_PART && !sleeps(g, all->tree);
 }
 
@@ -415,11 +441,13 @@ void groups_init(struct groups *g, const struct profile *p, const struct view_op
     struct distribution *of_groups = xcalloc(g->summaries.n, sizeof *of_groups);
     for (size_t i = 0; i < g->summaries.n; i++)
         place_thread(g, &g->summaries.threads[i], i < MAX_COMPARED, of_groups);
+    bool *work = processes_with_workers(g);
     for (size_t i = 0; i < g->n; i++) {
         free(of_groups[i].places);
         name_group(&g->items[i], p);
-        g->items[i].launches = launches(&g->items[i], g);
+        g->items[i].launches = launches(&g->items[i], g, work);
     }
+    free(work);
     choose_leader(g);
     for (size_t i = 0; i < g->n; i++)
         g->items[i].odd = is_odd(g, &g->items[i]);

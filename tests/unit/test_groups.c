@@ -165,6 +165,26 @@ START_TEST(launchers_come_last)
 }
 END_TEST
 
+/* They wait all the time, for a lock; a library's helpers make no worker. */
+START_TEST(who_works_with_threads_launches_nobody)
+{
+    static const struct profile_child children[] = {{.pid = 20, .recorded = true}};
+    for (int own = 0; own < 2; own++) {
+        b = builder_start(10, "web");
+        builder_run(&b, builder_thread(&b, 10, NULL), "f@/a.py:1:2 > futex [blocked]", 1000, 0);
+        builder_run(&b, builder_thread(&b, 11, "web"),
+                    own ? "log@/a.py:5:6 > futex [blocked]"
+                        : "log@/usr/lib/python3.11/a.py:5:6 > futex [blocked]",
+                    1000, 0);
+        profile_set_children(b.p, b.process, children, 1);
+        rank(20, "", "g@/a.py:1:2 > read /mnt//x [blocked]");
+        const char *all = grouped(1000);
+        ck_assert_msg((strstr(all, "web 10") == all) == own, "%s", all);
+        teardown();
+    }
+}
+END_TEST
+
 START_TEST(processes_without_a_rank_are_called_by_their_pids)
 {
     b = builder_start(10, "python");
@@ -286,7 +306,8 @@ END_TEST
 
 CHECK_MAIN("groups", 20, alike_threads_are_one_group, threads_that_differ_are_groups_of_their_own,
            small_places_do_not_count, threads_of_one_name_are_counted_not_listed,
-           idle_threads_need_only_the_same_pool, launchers_come_last, ranks_are_grouped_and_named,
+           idle_threads_need_only_the_same_pool, launchers_come_last,
+           who_works_with_threads_launches_nobody, ranks_are_grouped_and_named,
            processes_without_a_rank_are_called_by_their_pids,
            a_rank_is_who_has_it_from_its_launcher, a_parent_hands_ranks_on,
            alike_processes_are_one_group, threads_beyond_the_last_group_are_one)
