@@ -36,15 +36,24 @@ struct distribution {
     struct place_share *places; /* by node */
     size_t n, capacity;
     double states[COUNTED_KINDS];
-    uint64_t samples;
+    uint64_t looks; /* independent ones */
 };
 
 /* ---- alike? ---- */
 
+/* How many of S's samples, in T, are independent: one that finds what the one before has found says
+ * little more, as a thread in a long wait is there at many ticks. */
+static uint64_t independent_looks(const struct tally *t, const struct thread_summary *s)
+{
+    enum { LONGEST = 10 }; /* samples: who never does anything else is no chance either */
+    uint64_t least = t->samples / LONGEST;
+    return max_u64(least, min_u64(s->thread->n_runs, t->samples));
+}
+
 static void distribution_init(struct distribution *d, struct tally *t,
                               const struct thread_summary *s)
 {
-    *d = (struct distribution){.samples = t->samples};
+    *d = (struct distribution){.looks = independent_looks(t, s)};
     for (uint32_t node = 1; node <= call_tree_count(t->tree); node++)
         if (tally_total(t, node) > t->all_ns / LISTED_PARTS) {
             d->places = array_reserve(d->places, &d->capacity, d->n + 1, sizeof *d->places);
@@ -60,7 +69,7 @@ static void distribution_init(struct distribution *d, struct tally *t,
 static bool agree(double a, double b, const struct distribution *x, const struct distribution *y)
 {
     double p = (a + b) / 2;
-    double n = 1 / (double)(x->samples + 1) + 1 / (double)(y->samples + 1);
+    double n = 1 / (double)(x->looks + 1) + 1 / (double)(y->looks + 1);
     return fabs(a - b) <= allowed_difference + 2 * sqrt(p * (1 - p) * n);
 }
 
