@@ -1,6 +1,7 @@
 #include "summary/known.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "summary/frame_name.h"
@@ -36,6 +37,15 @@ static const struct known {
     /* It makes a file of the text, whose end it looks for: glibc libio/strops.c. */
     {NULL, "libc", "sscanf", NULL, 0.3, "sscanf() runs",
      "it looks for the end of its text at each call; strtod() and strtol() stop after the number"},
+    /* One lock for the state that all calls share: glibc stdlib/random.c. */
+    {NULL, "libc", "rand", NULL, 0.2, "rand() runs",
+     "it takes a lock that all threads share; rand_r() and C++'s <random> take none"},
+    {NULL, "libc", "random", NULL, 0.2, "random() runs",
+     "it takes a lock that all threads share; random_r() and C++'s <random> take none"},
+    /* A free one takes no system call, but its cache line goes from CPU to CPU: futex(7).  Those of
+     * threads in Python are the interpreter's. */
+    {NULL, "libc", "pthread_mutex_*", ".py", 0.3, "Mutexes are taken and released",
+     "one lock for several steps, or counts of each thread's own, need fewer"},
     /* Each takes a system-wide semaphore: CPython Modules/_multiprocessing/semaphore.c. */
     {NULL, "_multiprocessing.", "*", "/multiprocessing/queues.py", 0.2,
      "Locks of multiprocessing's are taken and released",
@@ -88,6 +98,18 @@ enum { READ_NS = 300 };                 /* no read takes less */
 enum { N_KNOWN = sizeof known / sizeof *known };
 static_assert(N_KNOWN <= 32, "rows are bits");
 
+/* The C library's functions have prefixes, and "*" stands for their ends. */
+static bool is_named(const struct shown_frame *f, const char *function)
+{
+    size_t len = strlen(function);
+    if (*function == '*')
+        return true;
+    if (!f->libc)
+        return frame_name_has(f->name, function);
+    return function[len - 1] == '*' ? strncmp(frame_libc_name(f->name), function, len - 1) == 0
+                                    : str_ends(f->name, function);
+}
+
 /* Only the library's own file: others have a statistics.py or a yaml/scanner.py, too. */
 static bool is_of(const struct shown_frame *f, const char *path, const struct known *row)
 {
@@ -96,9 +118,7 @@ static bool is_of(const struct shown_frame *f, const char *path, const struct kn
                (*row->function == '*' || frame_name_has(f->name, row->function));
     if (f->kind != SHOWN_NATIVE || !f->module || !str_starts(f->module, row->module))
         return false;
-    bool named = *row->function == '*' || (f->libc ? str_ends(f->name, row->function)
-                                                   : frame_name_has(f->name, row->function));
-    return named && frame_role(f, false) != ROLE_OWN;
+    return is_named(f, row->function) && frame_role(f, false) != ROLE_OWN;
 }
 
 /* What a module does when it is imported it does once: that is no row's. */

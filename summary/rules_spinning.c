@@ -1,5 +1,9 @@
 /* Threads that wait by asking again and again: their CPU time is no work. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "summary/asks.h"
+#include "summary/meanwhile.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 #include "summary/spinning.h"
@@ -36,9 +40,43 @@ static void add_crowd(const struct scene *s, const struct thread_group *group, s
                   cpus == 1 ? "" : "s");
 }
 
+/* Source: GCC gcc/omp-low.cc, create_omp_child_function_name(); Clang lib/CodeGen/CGOpenMPRuntime. */
+static bool is_parallel_region(const struct shown_frame *f)
+{
+    return f->kind == SHOWN_NATIVE &&
+           (strstr(f->name, "._omp_fn") || strstr(f->name, ".omp_outlined"));
+}
+
+static bool is_in_region(const struct scene *s, const struct thread_group *group)
+{
+    static const double mostly = 0.5;
+    static const unsigned states = 1U << COUNTED_CPU | 1U << COUNTED_RUNQUEUE;
+    const struct thread_summary *t = group->threads[0];
+    struct stack_times times = rule_times_of(s, t->thread, states, is_parallel_region);
+    free(times.items);
+    return share_of(times.wall_ns, t->wall_ns) >= mostly;
+}
+
+/* " Meanwhile main is 83% in sweep._omp_fn.0 a.c:10.": the only one that works while GROUP's first
+ * thread spins; a share of a loop that is larger than the others can be made smaller. */
+static void add_who_works(const struct scene *s, const struct thread_group *group,
+                          struct text *words, struct finding *f)
+{
+    size_t n = 0;
+    const struct profile_thread *first = group->threads[0]->thread;
+    struct interval *spins = intervals_of(s, first, 1U << CLASS_SPIN, &n);
+    const struct thread_group *busy = meanwhile_of(s->g, group, BUSY_WORK, spins, n).busy;
+    if (busy && busy->threads[0]->thread->process.ix == first->process.ix) {
+        add_meanwhile(s, busy, spins, n, words, f);
+        if (is_in_region(s, busy))
+            text_add(words, " Its part of the loop is larger: schedule(dynamic) evens that out.");
+    }
+    free(spins);
+}
+
 /* For whom, in what place, and what helps. */
 static void add_spin(const struct scene *s, const struct thread_group *group, double cpus,
-                     const struct call_path *path, struct text *words)
+                     const struct call_path *path, struct text *words, struct finding *f)
 {
     const struct call_node at = call_tree_node(s->g->tree, path->node);
     const char *remedy = spinning_remedy(at.frame->spins);
@@ -50,6 +88,8 @@ static void add_spin(const struct scene *s, const struct thread_group *group, do
     text_addf(words, ": %.1f CPU%s without work.", cpus, cpus < 1.05 ? "" : "s");
     if (at.spins == OWN_SPIN_LOOPS)
         add_crowd(s, group, words);
+    if (at.frame->spins == SPIN_OPENMP)
+        add_who_works(s, group, words, f);
     if (*remedy)
         text_addf(words, " %s", remedy);
 }
@@ -71,7 +111,7 @@ void rule_spinning(const struct scene *s, struct thread_group *group, struct fin
     text_addf(&words, "%s spin%s ", group->noun, verb_s(group));
     add_percent(&words, crowded ? of_cpu : share);
     text_addf(&words, " of %s %stime ", possessive(group), crowded ? "CPU " : "");
-    add_spin(s, group, cpus, &path, &words);
+    add_spin(s, group, cpus, &path, &words, f);
     /* Who spins where there are too few CPUs waits for one, and keeps others waiting. */
     if (call_tree_node(s->g->tree, path.node).spins)
         f->weight = share;

@@ -223,9 +223,35 @@ START_TEST(a_runtime_that_sleeps_is_none_too_many)
 }
 END_TEST
 
+/* In a region its part of the loop is too large; in code of one thread only that works alone. */
+START_TEST(who_works_while_openmp_threads_spin_is_told)
+{
+    static const char *const works[] = {
+        "sweep!app > GOMP_parallel!libgomp.so.1 > sweep._omp_fn.0!app|/src/a.c:9",
+        "sort_edges!app|/src/a.c:20"};
+    for (size_t i = 0; i < 2; i++) {
+        setup();
+        builder_run(&b, lead, works[i], 4000, 4000);
+        add_worker(11, "libgomp.so.1", 800, 3200);
+        judge(4000);
+        bool told = false, uneven = false;
+        for (size_t k = 0; k < found.n_printed; k++) {
+            const char *words = found.printed[k]->words;
+            told |= strstr(words, i ? "Meanwhile main is 100% in sort_edges a.c:20."
+                                    : "Meanwhile main is 100% in GOMP_parallel > sweep._omp_fn.0 "
+                                      "a.c:9. Its part of the loop is larger") != NULL;
+            uneven |= strstr(words, "schedule(dynamic)") != NULL;
+        }
+        ck_assert_msg(told, "%s", found.printed[0]->words);
+        ck_assert_int_eq(uneven, i == 0);
+        teardown();
+    }
+}
+END_TEST
+
 CHECK_MAIN("findings_memory", 20, numa_balancing_is_told_where_the_faults_rise_with_it,
            numa_balancing_is_no_finding_elsewhere, a_cgroup_at_its_memory_limit_reads_pages_again,
            pages_from_swap_and_from_files_are_told_apart,
            a_storm_of_short_waits_is_told_by_the_kernels_counts,
-           few_pages_from_a_disk_are_no_finding, two_openmp_runtimes_are_told_where_both_run,
-           a_runtime_that_sleeps_is_none_too_many)
+           few_pages_from_a_disk_are_no_finding, who_works_while_openmp_threads_spin_is_told,
+           two_openmp_runtimes_are_told_where_both_run, a_runtime_that_sleeps_is_none_too_many)
