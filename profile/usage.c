@@ -10,4 +10,7 @@ void profile_usage_add(struct profile_usage *sum, const struct profile_usage *u)
     sum->voluntary += u->voluntary;
     sum->involuntary += u->involuntary;
     sum->reads += u->reads;
+    sum->writes += u->writes;
+    sum->read_bytes += u->read_bytes;
+    sum->written_bytes += u->written_bytes;
 }

@@ -9,6 +9,8 @@ struct profile_usage {
     int64_t user_ns, system_ns;
     uint64_t minor_faults, major_faults; /* page faults: those without and with I/O */
     uint64_t voluntary, involuntary; /* context switches; each stop of ours is a voluntary one */
-    uint64_t reads; /* calls of read(2) and its like; 0: the kernel does not count them, too */
+    /* Calls of read(2), of write(2) and the like, and the bytes that they were given; 0: the kernel
+     * does not count them, too. */
+    uint64_t reads, writes, read_bytes, written_bytes;
 };
 void profile_usage_add(struct profile_usage *sum, const struct profile_usage *u);

@@ -93,8 +93,9 @@ static const struct known {
     {"numpy/lib/_function_base_impl.py", NULL, "vectorize._vectorize_call", NULL, 0.2,
      "numpy.vectorize() runs", "it is a loop in Python; operations on whole arrays are in C"},
 };
-static const double reads_share = 0.03; /* of the time */
-enum { READ_NS = 300 };                 /* no read takes less */
+static const double calls_share = 0.03; /* of the time */
+enum { CALL_NS = 300 };                 /* no read or write takes less */
+static const double small_bytes = 512;  /* a buffer of a page has many of them */
 enum { N_KNOWN = sizeof known / sizeof *known };
 static_assert(N_KNOWN <= 32, "rows are bits");
 
@@ -169,19 +170,20 @@ static void add_run(const struct scene *s, const struct run *run, int64_t *sums,
         sums[i] += rows >> i & 1 ? run->weights.wall_ns : 0;
 }
 
-/* " It makes 525,000 reads a second.": the kernel counts them, and not how much each one asks
- * for. */
-static void add_reads(const struct scene *s, const struct thread_group *group, struct text *words,
-                      struct finding *f)
+/* " It makes 525,000 reads a second, of 1 byte each on average.", if N calls take much of GROUP's
+ * time. */
+static void add_calls(const struct scene *s, const struct thread_group *group, uint64_t n,
+                      uint64_t bytes, const char *what, struct text *words)
 {
-    uint64_t n = rule_usage_of(group).reads;
-    double reads = rule_per_second(n, s);
-    if ((double)n * READ_NS < reads_share * (double)group->wall_ns)
+    if ((double)n * CALL_NS < calls_share * (double)group->wall_ns)
         return;
+    double each = (double)bytes / (double)n;
     text_addf(words, " %s ", group->plural ? "They make" : "It makes");
-    text_add_thousands(words, reads);
-    text_add(words, " reads a second.");
-    add_figure(f, "reads_per_s", reads);
+    text_add_thousands(words, rule_per_second(n, s));
+    text_addf(words, " %s a second", what);
+    if (bytes)
+        text_addf(words, ", of %.0f byte%s each on average", each, each < 1.5 ? "" : "s");
+    text_add(words, each < small_bytes && bytes ? ": a buffer makes fewer." : ".");
 }
 
 void add_known(const struct scene *s, const struct thread_group *group, const char *of,
@@ -197,7 +199,11 @@ void add_known(const struct scene *s, const struct thread_group *group, const ch
         best = sums[i] > sums[best] ? i : best;
     double share = share_of(sums[best], all_ns);
     if (share <= 0 || share < known[best].least_share) {
-        add_reads(s, group, words, f);
+        struct profile_usage u = rule_usage_of(group);
+        add_figure(f, "reads_per_s", rule_per_second(u.reads, s));
+        add_figure(f, "writes_per_s", rule_per_second(u.writes, s));
+        add_calls(s, group, u.reads, u.read_bytes, "reads", words);
+        add_calls(s, group, u.writes, u.written_bytes, "writes", words);
         return;
     }
     text_addf(words, " %s for ", known[best].words);

@@ -416,17 +416,25 @@ uint64_t proc_thread_count(pid_t pid)
     return len > 0 && task_stat_parse(text, (size_t)len, &stat) == 0 ? stat.threads : 0;
 }
 
-int proc_read_calls(pid_t pid, pid_t tid, uint64_t *ret)
+/* The number behind KEY in TEXT, of LEN bytes. */
+static bool parse_count(const char *text, size_t len, const char *key, uint64_t *ret)
+{
+    const char *line = strstr(text, key);
+    struct cursor c = {line ? line + strlen(key) : text + len, text + len};
+    return line && cursor_u64(&c, 10, ret);
+}
+
+int proc_read_calls(pid_t pid, pid_t tid, struct task_calls *ret)
 {
     char text[PROC_TEXT_BYTES];
     ssize_t len = proc_read_text(pid, tid, "io", text, sizeof text);
     if (len < 0)
         return (int)len;
-    const char *line = strstr(text, "syscr: ");
-    if (!line)
-        return -EPROTO;
-    struct cursor c = {line + strlen("syscr: "), text + len};
-    return cursor_u64(&c, 10, ret) ? 0 : -EPROTO;
+    bool parsed = parse_count(text, (size_t)len, "rchar: ", &ret->read_bytes) &&
+                  parse_count(text, (size_t)len, "wchar: ", &ret->written_bytes) &&
+                  parse_count(text, (size_t)len, "syscr: ", &ret->reads) &&
+                  parse_count(text, (size_t)len, "syscw: ", &ret->writes);
+    return parsed ? 0 : -EPROTO;
 }
 
 ssize_t proc_read_comm(pid_t pid, pid_t tid, char ret[TASK_COMM_BYTES])

@@ -74,9 +74,15 @@ uint64_t proc_thread_count(pid_t pid);
 /* Reads a small file (not status, which may be long) of /proc/PID (or /proc/PID/task/TID with TID ≠
  * 0), NUL-terminated and cut at CAPACITY.  Returns its length or a negative errno. */
 ssize_t proc_read_text(pid_t pid, pid_t tid, const char *name, char *buf, size_t capacity);
-/* How often thread TID of PID has called read(2), pread64(2) and the like.  Returns 0 or a negative
- * errno: -ENOENT: no such thread, or the kernel does not count.  Source: proc_pid_io(5), syscr. */
-int proc_read_calls(pid_t pid, pid_t tid, uint64_t *ret);
+/* How often a thread has called read(2), pread64(2) and the like, and write(2) and the like, and the
+ * bytes that these calls read and wrote, from a cache or a pipe, too.
+ * Source: proc_pid_io(5), syscr, syscw, rchar, wchar. */
+struct task_calls {
+    uint64_t reads, writes, read_bytes, written_bytes;
+};
+/* Of thread TID of PID.  Returns 0 or a negative errno: -ENOENT: no such thread, or the kernel does
+ * not count; -EPROTO: the file has other lines. */
+int proc_read_calls(pid_t pid, pid_t tid, struct task_calls *ret);
 /* The name of PID, or of its thread TID ≠ 0, without the line end that the kernel adds.  Returns
  * its length or a negative errno. */
 ssize_t proc_read_comm(pid_t pid, pid_t tid, char ret[TASK_COMM_BYTES]);

@@ -286,9 +286,14 @@ static void report_usage(const struct witness *w, struct profile *p)
     for (uint32_t i = 1; i <= profile_thread_count(p); i++) {
         const struct profile_thread *t = profile_see_thread(p, (thread_id){i});
         bool own = t->process.ix == w->process->id.ix;
-        process->usage.voluntary += own ? t->usage.voluntary : 0;
-        process->usage.involuntary += own ? t->usage.involuntary : 0;
-        process->usage.reads += own ? t->usage.reads : 0;
+        if (!own)
+            continue;
+        process->usage.voluntary += t->usage.voluntary;
+        process->usage.involuntary += t->usage.involuntary;
+        process->usage.reads += t->usage.reads;
+        process->usage.writes += t->usage.writes;
+        process->usage.read_bytes += t->usage.read_bytes;
+        process->usage.written_bytes += t->usage.written_bytes;
     }
 }
 

@@ -33,7 +33,13 @@ static bool read_counters(pid_t pid, pid_t tid, struct profile_usage *ret,
         .voluntary = status.voluntary,
         .involuntary = status.involuntary,
     };
-    (void)proc_read_calls(pid, tid, &ret->reads);
+    struct task_calls calls;
+    if (proc_read_calls(pid, tid, &calls) == 0) {
+        ret->reads = calls.reads;
+        ret->writes = calls.writes;
+        ret->read_bytes = calls.read_bytes;
+        ret->written_bytes = calls.written_bytes;
+    }
     *ret_start_ticks = stat.start_ticks;
     return true;
 }
@@ -82,6 +88,9 @@ struct profile_usage usage_so_far(const struct usage_watch *w)
         .voluntary = since(w->first.voluntary, w->last.voluntary),
         .involuntary = since(w->first.involuntary, w->last.involuntary),
         .reads = since(w->first.reads, w->last.reads),
+        .writes = since(w->first.writes, w->last.writes),
+        .read_bytes = since(w->first.read_bytes, w->last.read_bytes),
+        .written_bytes = since(w->first.written_bytes, w->last.written_bytes),
     };
     profile_usage_add(&ret, &w->before);
     return ret;

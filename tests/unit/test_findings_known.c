@@ -77,17 +77,31 @@ END_TEST
 
 /* In 4 s. */
 /* Of how many bytes is unknown: no remedy is told. */
-START_TEST(many_reads_are_told)
+START_TEST(many_calls_are_told_with_their_size)
 {
-    for (int many = 0; many < 2; many++) {
+    static const struct {
+        struct profile_usage usage;
+        const char *words; /* NULL: they are few */
+    } cases[] = {
+        {{.reads = 300000, .read_bytes = 300000}, NULL},
+        {{.reads = 2100000, .read_bytes = 2100000},
+         " It makes 525,000 reads a second, of 1 byte each on average: a buffer makes fewer."},
+        {{.reads = 2100000, .read_bytes = UINT64_C(2100000) * 65536},
+         " It makes 525,000 reads a second, of 65536 bytes each on average."},
+        {{.reads = 2100000}, " It makes 525,000 reads a second."}, /* of nothing */
+        {{.writes = 2100000, .written_bytes = 168000000},
+         " It makes 525,000 writes a second, of 80 bytes each on average: a buffer makes fewer."},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         b = builder_start(10, "app");
         thread_id lead = builder_thread(&b, 10, NULL);
-        builder_run(&b, lead, "read_line!app > read!libc.so.6", 4000, 4000);
-        profile_get_thread(b.p, lead)->usage.reads = many ? 2100000 : 300000;
+        builder_run(&b, lead, "copy_line!app > read!libc.so.6", 4000, 4000);
+        profile_get_thread(b.p, lead)->usage = cases[i].usage;
         judge(4000);
-        ck_assert(!strstr(found.printed[0]->words, "reads a second") == !many);
-        if (many)
-            assert_told(0, "computes", "It makes 525,000 reads a second.");
+        if (cases[i].words)
+            assert_told(0, "computes", cases[i].words);
+        else
+            ck_assert_ptr_null(strstr(found.printed[0]->words, " a second"));
         teardown();
     }
 }
@@ -164,5 +178,6 @@ START_TEST(who_calls_what_many_call_is_named)
 END_TEST
 
 CHECK_MAIN("findings_known", 20, who_syncs_is_told_with_all_of_its_time,
-           who_calls_what_many_call_is_named, what_is_known_to_be_slow_is_told, many_reads_are_told,
-           a_sync_of_sqlite_is_told_to_be_a_transactions, what_is_not_slow_or_done_once_is_not_told)
+           who_calls_what_many_call_is_named, what_is_known_to_be_slow_is_told,
+           many_calls_are_told_with_their_size, a_sync_of_sqlite_is_told_to_be_a_transactions,
+           what_is_not_slow_or_done_once_is_not_told)

@@ -342,20 +342,28 @@ START_TEST(texts_and_links)
 }
 END_TEST
 
-/* One more for each read(2) in between, that of the counter itself too. */
+/* One more for each call in between, that of the counter itself too. */
 START_TEST(read_calls_are_the_kernels_count)
 {
-    uint64_t before;
-    uint64_t after;
-    char byte;
+    struct task_calls before;
+    struct task_calls after;
+    char byte = 0;
+    int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
     ck_assert_int_eq(proc_read_calls(getpid(), gettid(), &before), 0);
     int zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
     for (int i = 0; i < 100; i++)
         ck_assert_int_eq(read(zero, &byte, 1), 1);
+    for (int i = 0; i < 50; i++)
+        ck_assert_int_eq(write(null, "abc", 3), 3);
     close(zero);
+    close(null);
     ck_assert_int_eq(proc_read_calls(getpid(), gettid(), &after), 0);
-    ck_assert_uint_ge(after - before, 100);
-    ck_assert_uint_le(after - before, 104);
+    ck_assert_uint_ge(after.reads - before.reads, 100);
+    ck_assert_uint_le(after.reads - before.reads, 104);
+    ck_assert_uint_ge(after.read_bytes - before.read_bytes, 100);
+    /* Check writes something of its own for each assertion. */
+    ck_assert_uint_ge(after.writes - before.writes, 50);
+    ck_assert_uint_ge(after.written_bytes - before.written_bytes, 150);
     ck_assert_int_eq(proc_read_calls(getpid(), 0x7fffffff, &after), -ENOENT);
 }
 END_TEST
