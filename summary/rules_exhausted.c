@@ -15,13 +15,13 @@
 #include "summary/rule_words.h"
 
 enum { LEAST_THREADS = 3 };
-static const double wait_share = 0.5;    /* of the crew's time */
-static const double past_share = 0.05;   /* likewise */
-static const double least_past = 0.8;    /* threads, on average: what is lost is past nobody */
-static const double steady_share = 0.85; /* of the time: so many are past as on average, or one more
-                                           or less, as ticks see it */
+static const double wait_share = 0.5;  /* of the crew's time */
+static const double past_share = 0.05; /* likewise */
+static const double least_past = 0.8;  /* threads, on average: what is lost is past nobody */
+static const double most_spread = 0.3; /* of the number past it, against chance */
 
-/* Threads of one process that are called the same but for numbers. */
+/* Threads of one process that are called the same but for numbers, or the main threads of one
+ * process's children. */
 struct crew {
     const struct scene *s;
     struct thread_group *group; /* the first of its groups */
@@ -38,11 +38,15 @@ struct parts {
     int64_t wait_ns, past_ns;
 };
 
-static bool is_of(const struct thread_summary *t, const struct thread_group *group)
+static bool is_of(const struct profile *p, const struct thread_summary *t,
+                  const struct thread_group *group)
 {
-    const struct thread_summary *first = group->threads[0];
-    return t->thread->process.ix == first->thread->process.ix && str_eq(t->group, first->group) &&
-           !t->thread->main && !t->thread->n_folded;
+    const struct profile_thread *first = group->threads[0]->thread;
+    bool same = t->thread->process.ix == first->process.ix;
+    bool siblings = t->thread->main && profile_see_process(p, t->thread->process)->parent.ix ==
+                                           profile_see_process(p, first->process)->parent.ix;
+    return str_eq(t->group, group->threads[0]->group) && t->thread->main == first->main &&
+           (same || siblings) && !t->thread->n_folded;
 }
 
 /* The threads of C, one after the other: *I from 0 on; NULL: no more. */
@@ -51,7 +55,7 @@ static const struct thread_summary *next_of(const struct crew *c, size_t *i)
     const struct thread_summaries *all = &c->s->g->summaries;
     while (*i < all->n) {
         const struct thread_summary *t = &all->threads[(*i)++];
-        if (is_of(t, c->group))
+        if (is_of(c->s->p, t, c->group))
             return t;
     }
     return NULL;
@@ -64,7 +68,7 @@ static bool make_crew(const struct scene *s, struct thread_group *group, struct 
     if (group->mixed || group->idle)
         return false;
     for (struct thread_group *before = s->g->items; before < group; before++)
-        if (!before->mixed && !before->idle && is_of(before->threads[0], group))
+        if (!before->mixed && !before->idle && is_of(s->p, before->threads[0], group))
             return false;
     tally_init(&ret->time, s->g->tree, TALLY_ALL);
     const struct thread_summary *t;
@@ -162,60 +166,69 @@ static int by_time(const void *a, const void *b)
     return (x->ns > y->ns) - (x->ns < y->ns);
 }
 
-/* How long no more and no fewer than about MEAN threads were past the wait. */
-static int64_t steady_ns(struct change *changes, size_t n, double mean)
-{
-    int64_t ns = 0;
-    int past = 0;
-    qsort(changes, n, sizeof *changes, by_time);
-    for (size_t i = 0; i + 1 < n; i++) {
-        past += changes[i].by;
-        if (past >= mean - 1 && past <= mean + 1)
-            ns += changes[i + 1].ns - changes[i].ns;
-    }
-    return ns;
-}
-
-static double steady_part(const struct crew *c, const struct parts *p, double mean)
+/* When a thread of C goes past the wait, and back; the caller frees them. */
+static struct change *list_changes(const struct crew *c, const struct parts *p, size_t *ret_n)
 {
     struct change *changes = NULL;
-    size_t n = 0;
     size_t capacity = 0;
     const struct thread_summary *t;
+    *ret_n = 0;
     for (size_t i = 0; (t = next_of(c, &i));) {
         for (size_t k = 0; k < t->thread->n_runs; k++) {
             const struct run *run = &t->thread->runs[k];
             if (p->of[call_tree_of(c->s->g->tree, run->at)] != PART_PAST)
                 continue;
-            changes = array_reserve(changes, &capacity, n + 2, sizeof *changes);
-            changes[n++] = (struct change){run->start_ns, 1};
-            changes[n++] = (struct change){run->start_ns + run->weights.wall_ns, -1};
+            changes = array_reserve(changes, &capacity, *ret_n + 2, sizeof *changes);
+            changes[(*ret_n)++] = (struct change){run->start_ns, 1};
+            changes[(*ret_n)++] = (struct change){run->start_ns + run->weights.wall_ns, -1};
         }
     }
-    double part = n ? share_of(steady_ns(changes, n, mean), c->s->wall_ns) : 0;
+    if (*ret_n)
+        qsort(changes, *ret_n, sizeof *changes, by_time);
+    return changes;
+}
+
+/* How much the number of threads past the wait varies, MEAN on average: its variance, of that which
+ * it had if each were there by chance.  A limit keeps it near 0; work that comes as it likes makes
+ * it 1 or more. */
+static double spread_of(const struct crew *c, const struct parts *p, double mean)
+{
+    size_t n;
+    struct change *changes = list_changes(c, p, &n);
+    double sum = 0;
+    int past = 0;
+    for (size_t i = 0; i + 1 < n; i++) {
+        past += changes[i].by;
+        sum += (past - mean) * (past - mean) * (double)(changes[i + 1].ns - changes[i].ns);
+    }
+    int64_t over_ns = n ? changes[n - 1].ns - changes[0].ns : 0;
     free(changes);
-    return part;
+    double by_chance = mean * (1 - mean / (double)c->n);
+    return over_ns > 0 && by_chance > 0 ? sum / (double)over_ns / by_chance : 1;
 }
 
 /* ---- words ---- */
 
 struct in_part {
+    struct tally *time;
     const struct parts *parts;
     enum part part;
 };
 
+/* Is NODE the end of a way in the part?  Whoever calls further has the time of that, too. */
 static bool is_in_part(const struct call_tree *tree, uint32_t node, const void *wanted)
 {
     const struct in_part *in = wanted;
     (void)tree;
-    return in->parts->of[node] == in->part;
+    return in->parts->of[node] == in->part &&
+           tally_self(in->time, node) == tally_total(in->time, node);
 }
 
 /* "get_connection db.py:15 > condition" */
 static void add_way_in(struct crew *c, const struct parts *p, enum part part, struct text *words)
 {
     struct call_path path;
-    if (!call_path_of_nodes(&c->time, is_in_part, &(struct in_part){p, part}, &path))
+    if (!call_path_of_nodes(&c->time, is_in_part, &(struct in_part){&c->time, p, part}, &path))
         return;
     text_add(words, " in ");
     add_way(words, &path);
@@ -230,9 +243,10 @@ static void tell(struct crew *c, const struct parts *p, double waiting, double p
     size_t len = strlen(stem);
     while (len && strchr("*-_ #:/.", stem[len - 1]))
         len--;
+    bool processes = c->group->threads[0]->thread->main;
     text_addf(words, "On average %.1f of %zu ", waiting, c->n);
     text_add_tame(words, stem, len);
-    text_add(words, len ? " threads wait" : "threads wait");
+    text_addf(words, "%s%s wait", len ? " " : "", processes ? "processes" : "threads");
     add_way_in(c, p, PART_WAIT, words);
     text_addf(words, ". The %.1f that came further are", past);
     add_way_in(c, p, PART_PAST, words);
@@ -249,15 +263,15 @@ static void judge(struct crew *c, struct finding *f)
     double past = share_of(parts.past_ns, c->s->wall_ns);
     double share = found ? share_of(parts.wait_ns, c->wall_ns) : 0;
     if (share > f->weight) {
-        double steady = steady_part(c, &parts, past);
+        double spread = spread_of(c, &parts, past);
         struct text words = {0};
         f->n_figures = 0;
         add_figure(f, "share", share);
         add_figure(f, "threads_past", past);
-        add_figure(f, "steady_share", steady);
+        add_figure(f, "spread", spread);
         f->weight = share;
         f->about = c->group->noun;
-        if (past >= least_past && steady >= steady_share)
+        if (past >= least_past && spread <= most_spread)
             tell(c, &parts, waiting, past, &words);
         free(f->words);
         f->words = words.s;

@@ -11,7 +11,11 @@ enum { PID = 10, THREADS = 6, ROUNDS = 40, ROUND_MS = 100 };
     "Queue.get@/usr/lib/python3.11/queue.py:1:2 > Condition.wait@/usr/lib/python3.11/"             \
     "threading.py:1:2 > sem_wait!libc.so.6 > futex [blocked]"
 #define WAITS "take@/src/a.py:8:9 > " GETS
-#define ASKS  "ask@/src/a.py:12:13 > recvfrom 10.0.0.7:5432 [blocked]"
+#define LOCKS                                                                                      \
+    "SemLock.__enter__@/usr/lib/python3.11/multiprocessing/synchronize.py:1:2 > "                  \
+    "0x7f0010!_multiprocessing.cpython-311-x86_64-linux-gnu.so > sem_wait!libc.so.6 > "            \
+    "futex [blocked]"
+#define ASKS "ask@/src/a.py:12:13 > recvfrom 10.0.0.7:5432 [blocked]"
 
 /* Of THREADS threads PAST are past the wait in each round; by turns, if TURNS; all of them in every
  * other round, if CHANGES. */
@@ -57,6 +61,34 @@ START_TEST(who_waits_for_what_a_few_have_is_told)
 }
 END_TEST
 
+/* One of three has it; their parent, which is called the same, does something else. */
+START_TEST(processes_take_turns_too)
+{
+    for (int siblings = 0; siblings < 2; siblings++) {
+        b = builder_start(PID, "app");
+        process_id parent = b.process;
+        builder_run(&b, builder_thread(&b, PID, NULL), "main@/src/a.py:30:31 > wait4 [blocked]",
+                    ROUNDS * ROUND_MS, 0);
+        for (int i = 0; i < 3; i++) {
+            builder_process(&b, PID + 1 + i, "app", "");
+            profile_get_process(b.p, b.process)->parent = siblings ? parent : b.process;
+            thread_id t = builder_thread(&b, PID + 1 + i, NULL);
+            for (int k = 0; k < ROUNDS; k++)
+                builder_run(&b, t,
+                            k % 3 == i ? SERVE "update@/src/a.py:5:6 > " ASKS
+                                       : SERVE "update@/src/a.py:5:6 > " LOCKS,
+                            ROUND_MS, 0);
+        }
+        judge(ROUNDS * ROUND_MS);
+        if (siblings)
+            assert_told(0, "exhausted", "On average 2.0 of 3 app processes wait in update a.py:6");
+        else
+            assert_not_told("exhausted");
+        teardown();
+    }
+}
+END_TEST
+
 START_TEST(idle_workers_wait_for_nobody)
 {
     /* in the loop that the thread begins with */
@@ -77,4 +109,4 @@ START_TEST(idle_workers_wait_for_nobody)
 END_TEST
 
 CHECK_MAIN("findings_exhausted", 20, who_waits_for_what_a_few_have_is_told,
-           idle_workers_wait_for_nobody)
+           processes_take_turns_too, idle_workers_wait_for_nobody)
