@@ -40,7 +40,8 @@ static void add_crowd(const struct scene *s, const struct thread_group *group, s
                   cpus == 1 ? "" : "s");
 }
 
-/* Source: GCC gcc/omp-low.cc, create_omp_child_function_name(); Clang lib/CodeGen/CGOpenMPRuntime. */
+/* Source: GCC gcc/omp-low.cc, create_omp_child_function_name(); Clang
+ * lib/CodeGen/CGOpenMPRuntime.cpp. */
 static bool is_parallel_region(const struct shown_frame *f)
 {
     return f->kind == SHOWN_NATIVE &&
