@@ -70,6 +70,9 @@ struct interval {
 struct interval *interval_add(struct interval *all, size_t *n, size_t *capacity,
                               const struct run *run);
 int64_t intervals_ns(const struct interval *intervals, size_t n); /* their length in all */
+/* Makes the N intervals ALL, some at the same time, those of their union, in order.  Returns how
+ * many are left. */
+size_t intervals_unite(struct interval *all, size_t n);
 /* A part of one thread's time: the INTERVALS, in order; NULL: all of it. */
 struct time_span {
     const struct profile_thread *thread;
@@ -99,7 +102,7 @@ struct tally {
     size_t n_spans, spans_capacity;
 };
 void tally_init(struct tally *t, struct call_tree *tree, unsigned states);
-/* INTERVALS, N in order, are borrowed; NULL: all of the thread's time. */
+/* INTERVALS, N > 0 in order, disjoint, are borrowed. */
 void tally_add(struct tally *t, const struct profile_thread *thread,
                const struct interval *intervals, size_t n);
 void tally_add_thread(struct tally *t, const struct profile_thread *thread); /* all of its time */

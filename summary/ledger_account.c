@@ -22,13 +22,19 @@ static struct account *account_of(struct accounts *a, struct thread_group *group
     return account;
 }
 
+/* The last span of ACCOUNT is of LEADER's time. */
+static void add_leader(struct account *account, const struct profile_thread *leader)
+{
+    account->leaders = array_reserve(account->leaders, &account->capacity, account->tally.n_spans,
+                                     sizeof *account->leaders);
+    account->leaders[account->tally.n_spans - 1] = leader;
+}
+
 void account_add(struct account *account, const struct profile_thread *leader,
                  const struct profile_thread *thread, const struct interval *items, size_t n)
 {
     tally_add(&account->tally, thread, items, n);
-    account->leaders = array_reserve(account->leaders, &account->capacity, account->tally.n_spans,
-                                     sizeof *account->leaders);
-    account->leaders[account->tally.n_spans - 1] = leader;
+    add_leader(account, leader);
 }
 
 /* ---- waits for nobody in particular ---- */
@@ -88,7 +94,8 @@ static int64_t book_folded(struct accounts *a, const struct profile_thread *thre
 {
     struct account *account = account_of(a, groups_of(a->g, thread), LEDGER_OWN);
     int64_t before_ns = account->tally.all_ns;
-    account_add(account, thread, thread, NULL, 0);
+    tally_add_thread(&account->tally, thread);
+    add_leader(account, thread);
     account->ns += account->tally.all_ns - before_ns;
     return account->tally.all_ns - before_ns;
 }

@@ -28,7 +28,6 @@ struct accounts {
 void accounts_init(struct accounts *a, const struct groups *g, struct holders *h,
                    const struct thread_group *leader);
 void accounts_release(struct accounts *a);
-/* Adds what of LEADER's time ends in THREAD: N intervals, in order, borrowed; NULL: all of THREAD's
- * time. */
+/* Adds what of LEADER's time ends in THREAD: N > 0 intervals, in order, borrowed. */
 void account_add(struct account *account, const struct profile_thread *leader,
                  const struct profile_thread *thread, const struct interval *items, size_t n);

@@ -163,27 +163,6 @@ static bool has_one_holder(const struct contention *c)
 
 /* ---- what the holders do ---- */
 
-static int by_start(const void *a, const void *b)
-{
-    const struct interval *x = a;
-    const struct interval *y = b;
-    return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
-}
-
-/* Of N intervals, some at the same time, those of their union, in order.  Returns how many. */
-static size_t unite(struct interval *all, size_t n)
-{
-    size_t ends = 0;
-    if (n)
-        qsort(all, n, sizeof *all, by_start);
-    for (size_t i = 1; i < n; i++)
-        if (all[i].start_ns <= all[ends].end_ns)
-            all[ends].end_ns = max_i64(all[ends].end_ns, all[i].end_ns);
-        else
-            all[++ends] = all[i];
-    return n ? ends + 1 : 0;
-}
-
 /* Of the N intervals ALL what HOLDER does not spend in waits for the lock of AT itself: the holder
  * of one moment is not that of the whole wait.  The caller frees it. */
 static struct interval *without_own_waits(const struct scene *s, const struct place *at,
@@ -271,12 +250,12 @@ static void add_what_they_do(const struct scene *s, const struct thread_group *g
     tally_init(&t, s->g->tree, TALLY_ALL);
     for (size_t i = 0; i < c->n_holders; i++) {
         const struct profile_thread *holder = c->holders[i].thread;
-        size_t n = unite(held[i].all, held[i].n);
+        size_t n = intervals_unite(held[i].all, held[i].n);
         struct interval *all = held[i].all;
         held[i].all = without_own_waits(s, at, holder, all, n, &n);
         free(all);
         if (!n)
-            continue; /* it would be all of its time */
+            continue;
         tally_add(&t, holder, held[i].all, n);
         seen = holder;
     }

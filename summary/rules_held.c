@@ -111,23 +111,28 @@ enum held_by holder_of_locks(const struct scene *s, const struct thread_group *g
     return (double)w.held_ns >= held_part * due_ns(&w) ? HELD_BY_SEVERAL : HELD_UNKNOWN;
 }
 
-/* When GROUP's only thread, or its first, waits so for HOLDER's; the caller frees it. */
+/* Does RUN wait so for one of W's holder? */
+static bool is_held(const struct scene *s, const struct held_wait *w, const struct run *run)
+{
+    const struct profile_thread *holder =
+        is_wait_of(s, run, w->kinds) ? holders_thread(s->holders, run) : NULL;
+    return holder && groups_of(s->g, holder) == w->holder;
+}
+
+/* When a thread of GROUP waits so for W's holder; the caller frees it. */
 static struct interval *intervals_held(const struct scene *s, const struct thread_group *group,
                                        const struct held_wait *w, size_t *ret_n)
 {
-    const struct profile_thread *t = group->threads[0]->thread;
     struct interval *ret = NULL;
     size_t n = 0;
     size_t capacity = 0;
-    for (size_t k = 0; k < t->n_runs; k++) {
-        const struct run *run = &t->runs[k];
-        const struct profile_thread *holder =
-            is_wait_of(s, run, w->kinds) ? holders_thread(s->holders, run) : NULL;
-        if (!holder || groups_of(s->g, holder) != w->holder)
-            continue;
-        ret = interval_add(ret, &n, &capacity, run);
+    for (size_t i = 0; i < group->n; i++) {
+        const struct profile_thread *t = group->threads[i]->thread;
+        for (size_t k = 0; k < t->n_runs && !t->n_folded; k++)
+            if (is_held(s, w, &t->runs[k]))
+                ret = interval_add(ret, &n, &capacity, &t->runs[k]);
     }
-    *ret_n = n;
+    *ret_n = intervals_unite(ret, n);
     return ret;
 }
 
@@ -189,7 +194,7 @@ static void add_chain(const struct scene *s, const struct thread_group *group,
         struct interval *waits = intervals_held(s, seen[depth - 1], &w, &n);
         struct tally t;
         tally_init(&t, s->g->tree, TALLY_ALL);
-        for (size_t i = 0; i < w.holder->n; i++)
+        for (size_t i = 0; i < w.holder->n && n; i++)
             tally_add(&t, w.holder->threads[i]->thread, waits, n);
         struct held_wait next = judge_wait(s, w.holder, LOCKS | JOINS);
         bool explained = is_explained(w.holder, &next) && next.ns > t.all_ns / 2;

@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,26 @@ int64_t intervals_ns(const struct interval *intervals, size_t n)
     for (size_t i = 0; i < n; i++)
         ns += intervals[i].end_ns - intervals[i].start_ns;
     return ns;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct interval *x = a;
+    const struct interval *y = b;
+    return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+size_t intervals_unite(struct interval *all, size_t n)
+{
+    size_t ends = 0;
+    if (n)
+        qsort(all, n, sizeof *all, by_start);
+    for (size_t i = 1; i < n; i++)
+        if (all[i].start_ns <= all[ends].end_ns)
+            all[ends].end_ns = max_i64(all[ends].end_ns, all[i].end_ns);
+        else
+            all[++ends] = all[i];
+    return n ? ends + 1 : 0;
 }
 
 void tally_init(struct tally *t, struct call_tree *tree, unsigned states)
@@ -83,8 +104,8 @@ static int64_t part_of(const struct tally *t, const struct time_span *span, cons
     return ns;
 }
 
-void tally_add(struct tally *t, const struct profile_thread *thread,
-               const struct interval *intervals, size_t n)
+static void add_span(struct tally *t, const struct profile_thread *thread,
+                     const struct interval *intervals, size_t n)
 {
     const struct time_span span = {thread, intervals, n};
     t->spans = array_reserve(t->spans, &t->spans_capacity, t->n_spans + 1, sizeof *t->spans);
@@ -105,9 +126,16 @@ void tally_add(struct tally *t, const struct profile_thread *thread,
     }
 }
 
+void tally_add(struct tally *t, const struct profile_thread *thread,
+               const struct interval *intervals, size_t n)
+{
+    assert(intervals && n); /* none would be all of the thread's time */
+    add_span(t, thread, intervals, n);
+}
+
 void tally_add_thread(struct tally *t, const struct profile_thread *thread)
 {
-    tally_add(t, thread, NULL, 0);
+    add_span(t, thread, NULL, 0);
 }
 
 /* A parent comes before its children. */

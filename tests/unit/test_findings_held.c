@@ -254,6 +254,27 @@ START_TEST(a_chain_is_followed_to_who_waits_for_nobody)
 }
 END_TEST
 
+/* The first of six waits for another one: what the five others wait for is asked of them. */
+START_TEST(what_a_holder_does_is_asked_of_all_who_wait)
+{
+    enum { WAITERS = 6 };
+    setup();
+    builder_run(&b, lead, computes, 4000, 40);
+    for (int i = 0; i < WAITERS; i++) {
+        thread_id t = builder_thread(&b, 20 + i, "worker");
+        builder_run(&b, t, computes, 2400, 2400);
+        waits_for(t, i ? REFRESH : LOADER, 1600);
+    }
+    builder_run(&b, refresh, computes, 2400, 2400);
+    builder_run(&b, refresh, query, 1600, 0);
+    builder_run(&b, loader, computes, 4000, 4000);
+    judge(4000);
+    assert_said("6 worker threads wait 40% of their time in look_up, called from serve, for a "
+                "mutex held by refresh, which is then 100% in store > query > clock_nanosleep.");
+    teardown();
+}
+END_TEST
+
 START_TEST(a_lock_of_no_thread_of_the_process_is_told_as_such)
 {
     setup();
@@ -469,6 +490,7 @@ CHECK_MAIN("findings_held", 20, who_holds_a_lock_is_named_with_what_it_does,
            threads_that_get_a_lock_in_turn_need_no_holder_that_was_read,
            who_got_a_lock_holds_it_in_turn_though_it_was_not_read,
            who_is_joined_is_said_with_what_it_does, a_chain_is_followed_to_who_waits_for_nobody,
+           what_a_holder_does_is_asked_of_all_who_wait,
            a_lock_of_no_thread_of_the_process_is_told_as_such,
            what_is_held_is_the_holders_and_no_other_thing, the_holder_is_the_thread_that_lived_then,
            who_is_joined_is_news_only_where_it_waits_itself,
