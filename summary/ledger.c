@@ -15,28 +15,31 @@ enum { MAX_PATHS = 5 };
 
 /* ---- rows ---- */
 
+/* Of some waits the one with most time. */
+struct most_waited {
+    struct spot at;
+    int64_t ns;
+    pid_t waiter; /* its process */
+};
+
 /* What the runs in one row's place are about. */
 struct row_sums {
     int64_t ns[CAUSE_KINDS];
-    double kernel_ns[CAUSE_KINDS]; /* within what it computes */
-    struct map by_wait;            /* time by the wait's id */
-    struct spot most;              /* of the wait with most time */
-    int64_t most_ns;
-    pid_t waiter;
-    struct share *times; /* of each span */
+    double kernel_ns[CAUSE_KINDS];        /* within what it computes */
+    struct map by_wait;                   /* time by cause and the wait's id */
+    struct most_waited most[CAUSE_KINDS]; /* of the waits of each cause */
+    struct share *times;                  /* of each span */
 };
 
-static void add_wait(struct row_sums *sums, struct spot at, pid_t pid, int64_t ns)
+static void add_wait(struct row_sums *sums, enum cause cause, struct spot at, pid_t pid, int64_t ns)
 {
+    const uint64_t key = (uint64_t)cause << 32 | at.wait.ix;
     uint64_t before = 0;
-    (void)map_get(&sums->by_wait, at.wait.ix, &before);
+    (void)map_get(&sums->by_wait, key, &before);
     int64_t now_ns = (int64_t)before + ns;
-    map_put(&sums->by_wait, at.wait.ix, (uint64_t)now_ns);
-    if (now_ns > sums->most_ns) {
-        sums->most_ns = now_ns;
-        sums->most = at;
-        sums->waiter = pid;
-    }
+    map_put(&sums->by_wait, key, (uint64_t)now_ns);
+    if (now_ns > sums->most[cause].ns)
+        sums->most[cause] = (struct most_waited){at, now_ns, pid};
 }
 
 /* The span that is summed up. */
@@ -51,10 +54,11 @@ static void sum_run(const struct accounts *a, const struct span_of *of, const st
                     struct interval part, struct row_sums *row)
 {
     int64_t ns = part.end_ns - part.start_ns;
-    row->ns[cause_of_run(a->g->tree, a->g->v, run)] += ns;
+    enum cause cause = cause_of_run(a->g->tree, a->g->v, run);
+    row->ns[cause] += ns;
     row->kernel_ns[of->work.faults] += kernel_work_ns(&of->work, run, ns);
-    if (run->at.wait.ix)
-        add_wait(row, run->at, profile_see_process(a->g->p, of->thread->process)->pid, ns);
+    if (run->at.wait.ix && run->state == RUN_BLOCKED) /* who waits for a CPU has a wait, too */
+        add_wait(row, cause, run->at, profile_see_process(a->g->p, of->thread->process)->pid, ns);
     row->times[of->i].thread = of->thread;
     share_add(&row->times[of->i], part);
 }
@@ -142,7 +146,7 @@ static void find_waits(const struct accounts *a, const struct account *account,
                        const struct row_sums *sums, struct ledger_row *row)
 {
     struct account waits = {.group = account->group};
-    struct row_sums of_waits = {.most_ns = 0};
+    struct row_sums of_waits = {.times = NULL};
     size_t n = account->tally.n_spans;
     tally_init(&waits.tally, a->g->tree, TALLY_ALL);
     for (size_t i = 0; i < n; i++)
@@ -173,17 +177,18 @@ static void add_row(struct ledger *l, const struct accounts *a, const struct acc
                     const struct call_path *place, const struct row_sums *sums, enum cause kind,
                     int64_t ns)
 {
+    const struct most_waited *most = &sums->most[kind];
     bool computes = kind == CAUSE_COMPUTES && sums->ns[CAUSE_CPU] > sums->ns[CAUSE_COMPUTES];
     struct ledger_row row = {.group = account->group,
                              .way = account->way,
                              .cause = computes ? CAUSE_CPU : kind,
                              .place = call_path_copy(place),
                              .ns = scaled(account, ns),
-                             .waiter = sums->waiter};
-    if (sums->most_ns > 0)
-        row.other = *holders_side(a->h, sums->most);
+                             .waiter = most->waiter};
+    if (most->ns > 0)
+        row.other = *holders_side(a->h, most->at);
     if (row.other.thing)
-        row.other_ns = scaled(account, sums->most_ns);
+        row.other_ns = scaled(account, most->ns);
     if (row.way != LEDGER_OWN)
         find_waits(a, account, sums, &row);
     l->rows = array_reserve(l->rows, &l->capacity, l->n + 1, sizeof *l->rows);
@@ -204,7 +209,7 @@ static void add_kinds(struct ledger *l, const struct accounts *a, const struct a
 static void add_rows(struct ledger *l, const struct accounts *a, struct account *account)
 {
     struct call_path places[MAX_PATHS];
-    struct row_sums sums[MAX_PATHS] = {{.most_ns = 0}};
+    struct row_sums sums[MAX_PATHS] = {{.times = NULL}};
     size_t n_spans = account->tally.n_spans;
     uint32_t *paths = xcalloc(call_tree_count(a->g->tree) + (size_t)1, sizeof *paths);
     size_t n = call_paths_with_nodes(&account->tally, places, MAX_PATHS, paths);

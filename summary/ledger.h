@@ -25,7 +25,7 @@ struct ledger_row {
     enum cause cause; /* of most of NS */
     struct call_path place;
     int64_t ns;             /* of the leader's time that end here */
-    struct wait_side other; /* the other side of the waits in PLACE, of most of them */
+    struct wait_side other; /* the other side of the waits that NS are, of most of them */
     int64_t bound_ns;       /* at most saved of the leader's time, if PLACE took none; 0: unknown */
     pid_t waiter;           /* its process */
     int64_t other_ns;       /* 0: nothing is known of it */

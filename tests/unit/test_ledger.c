@@ -215,6 +215,27 @@ START_TEST(a_place_has_a_row_for_each_cause)
 }
 END_TEST
 
+/* Each row has the other side of its own waits: what it computes has none, and a wait for a CPU
+ * hides nobody. */
+START_TEST(the_other_side_is_that_of_the_rows_cause)
+{
+#define TAKES "f@/src/a.py:1:3 > take!/src/w.so"
+    const struct wait_side side = {
+        .thing = THING_FILE_LOCK,
+        .blocker = {.kind = BLOCKER_PROCESS, .pid = 7012},
+    };
+    setup();
+    builder_held(&b, lead, TAKES, &side, 1500);
+    builder_runnable(&b, lead, TAKES " > [waiting for cpu]", 2500);
+    account();
+    assert_rows("2500 main cpu: f a.py:3 > take; 1500 main condition: f a.py:3 > take");
+    ck_assert_int_eq(ms(ledger.rows[0].other_ns), 0);
+    ck_assert_int_eq(ms(ledger.rows[1].other_ns), 1500);
+    ck_assert_int_eq(ledger.rows[1].other.blocker.pid, 7012);
+    teardown();
+}
+END_TEST
+
 /* Main joins threads for nearly all of its time: they are what the user waits for. */
 START_TEST(whoever_only_looks_after_others_does_not_lead)
 {
@@ -365,5 +386,5 @@ CHECK_MAIN("ledger", 20, waits_for_work_are_in_no_row, a_sleep_of_a_library_that
            a_holder_that_was_not_seen_leaves_the_wait,
            who_is_busy_meanwhile_stands_for_whoever_ends_the_wait,
            who_waits_for_others_outside_comes_next, a_wait_for_a_process_ends_in_its_main_thread,
-           a_place_has_a_row_for_each_cause, whoever_only_looks_after_others_does_not_lead,
-           causes_are_told_by_where_the_stack_ends)
+           a_place_has_a_row_for_each_cause, the_other_side_is_that_of_the_rows_cause,
+           whoever_only_looks_after_others_does_not_lead, causes_are_told_by_where_the_stack_ends)
