@@ -13,6 +13,7 @@
 #include "summary/asks.h"
 #include "summary/frame_role.h"
 #include "summary/futex_kind.h"
+#include "summary/intervals.h"
 #include "summary/view.h"
 
 struct call_tree;
@@ -63,22 +64,13 @@ const char *call_tree_text(const struct call_tree *t, string_id id); /* of the p
 
 /* ---- sums ---- */
 
-struct interval {
-    int64_t start_ns, end_ns; /* since the profile's origin */
-};
-/* ALL with the time of RUN behind its N intervals: grown, as array_reserve(). */
-struct interval *interval_add(struct interval *all, size_t *n, size_t *capacity,
-                              const struct run *run);
-int64_t intervals_ns(const struct interval *intervals, size_t n); /* their length in all */
-/* Makes the N intervals ALL, some at the same time, those of their union, in order.  Returns how
- * many are left. */
-size_t intervals_unite(struct interval *all, size_t n);
 /* A part of one thread's time: the INTERVALS, in order; NULL: all of it. */
 struct time_span {
     const struct profile_thread *thread;
     const struct interval *intervals;
     size_t n;
 };
+struct run_parts time_span_parts(const struct time_span *span);
 enum {
     TALLY_RUNNING = 1 << RUN_RUNNING | 1 << RUN_RUNNING_OR_RUNNABLE,
     TALLY_RUNNABLE = 1 << RUN_RUNNABLE,

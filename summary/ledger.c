@@ -75,21 +75,13 @@ static void sum_span(const struct accounts *a, const struct account *account, si
                      const uint32_t *paths, struct row_sums *sums)
 {
     const struct time_span *span = &account->tally.spans[i];
-    const struct profile_thread *t = span->thread;
-    const struct interval all = {INT64_MIN, INT64_MAX};
-    const struct interval *in = span->intervals ? span->intervals : &all;
-    const struct span_of of = {.i = i, .thread = t, .work = kernel_work_of(a->g, t)};
-    for (size_t k = 0; k < (span->intervals ? span->n : 1); k++)
-        for (size_t r = first_run_after(t, in[k].start_ns);
-             r < t->n_runs && t->runs[r].start_ns < in[k].end_ns; r++) {
-            const struct run *run = &t->runs[r];
-            const struct interval part = {
-                max_i64(run->start_ns, in[k].start_ns),
-                min_i64(run->start_ns + run->weights.wall_ns, in[k].end_ns)};
-            uint32_t path = path_of(a, run, paths);
-            if (path)
-                sum_run(a, &of, run, part, &sums[path - 1]);
-        }
+    const struct span_of of = {
+        .i = i, .thread = span->thread, .work = kernel_work_of(a->g, span->thread)};
+    for (struct run_parts p = time_span_parts(span); run_parts_next(&p);) {
+        uint32_t path = path_of(a, p.run, paths);
+        if (path)
+            sum_run(a, &of, p.run, p.when, &sums[path - 1]);
+    }
 }
 
 static void row_sums_release(struct row_sums *sums, size_t n_spans)
@@ -141,7 +133,7 @@ static void part_kernel_work(struct row_sums *sums)
     }
 }
 
-/* Where the leaders wait while ROW's place has their time. */
+/* Sets in ROW where the leaders wait while its place has their time. */
 static void find_waits(const struct accounts *a, const struct account *account,
                        const struct row_sums *sums, struct ledger_row *row)
 {
@@ -172,25 +164,23 @@ static int64_t scaled(const struct account *account, int64_t ns)
     return (int64_t)(((double)account->ns * share_of(ns, account->tally.all_ns)) + 0.5);
 }
 
-/* KIND: of cause; its time is NS. */
+/* KIND: of cause; its time is NS.  OF_PLACE: what the rows of one place have in common. */
 static void add_row(struct ledger *l, const struct accounts *a, const struct account *account,
-                    const struct call_path *place, const struct row_sums *sums, enum cause kind,
+                    const struct ledger_row *of_place, const struct row_sums *sums, enum cause kind,
                     int64_t ns)
 {
     const struct most_waited *most = &sums->most[kind];
     bool computes = kind == CAUSE_COMPUTES && sums->ns[CAUSE_CPU] > sums->ns[CAUSE_COMPUTES];
-    struct ledger_row row = {.group = account->group,
-                             .way = account->way,
-                             .cause = computes ? CAUSE_CPU : kind,
-                             .place = call_path_copy(place),
-                             .ns = scaled(account, ns),
-                             .waiter = most->waiter};
+    struct ledger_row row = *of_place;
+    row.cause = computes ? CAUSE_CPU : kind;
+    row.place = call_path_copy(&of_place->place);
+    row.waits = call_path_copy(&of_place->waits);
+    row.ns = scaled(account, ns);
+    row.waiter = most->waiter;
     if (most->ns > 0)
         row.other = *holders_side(a->h, most->at);
     if (row.other.thing)
         row.other_ns = scaled(account, most->ns);
-    if (row.way != LEDGER_OWN)
-        find_waits(a, account, sums, &row);
     l->rows = array_reserve(l->rows, &l->capacity, l->n + 1, sizeof *l->rows);
     l->rows[l->n++] = row;
     l->rest_ns -= row.ns;
@@ -200,10 +190,14 @@ static void add_kinds(struct ledger *l, const struct accounts *a, const struct a
                       const struct call_path *place, const struct row_sums *sums)
 {
     int64_t kinds[CAUSE_KINDS] = {0};
+    struct ledger_row of_place = {.group = account->group, .way = account->way, .place = *place};
     sum_kinds(sums->ns, kinds);
+    if (account->way != LEDGER_OWN)
+        find_waits(a, account, sums, &of_place);
     for (int kind = 0; kind < CAUSE_KINDS; kind++)
         if (kinds[kind] > 0)
-            add_row(l, a, account, place, sums, (enum cause)kind, kinds[kind]);
+            add_row(l, a, account, &of_place, sums, (enum cause)kind, kinds[kind]);
+    call_path_release(&of_place.waits);
 }
 
 static void add_rows(struct ledger *l, const struct accounts *a, struct account *account)

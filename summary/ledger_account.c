@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "base/minmax.h"
 #include "summary/meanwhile.h"
 #include "summary/wait_class.h"
 
@@ -52,15 +51,8 @@ static void split_waits(const struct groups *g, const struct share *share, struc
 {
     const struct profile_thread *t = share->thread;
     *ret_waits = *ret_rest = (struct share){.thread = t};
-    for (size_t i = 0; i < share->n; i++)
-        for (size_t k = first_run_after(t, share->items[i].start_ns);
-             k < t->n_runs && t->runs[k].start_ns < share->items[i].end_ns; k++) {
-            const struct run *run = &t->runs[k];
-            const struct interval part = {
-                max_i64(run->start_ns, share->items[i].start_ns),
-                min_i64(run->start_ns + run->weights.wall_ns, share->items[i].end_ns)};
-            share_add(is_open_wait(g, run) ? ret_waits : ret_rest, part);
-        }
+    for (struct run_parts p = run_parts_of(t, share->items, share->n); run_parts_next(&p);)
+        share_add(is_open_wait(g, p.run) ? ret_waits : ret_rest, p.when);
 }
 
 /* Books the open waits of a leading thread with those who are busy meanwhile, if there are any. */

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "base/minmax.h"
 
 enum { MAX_EDGES = 8 };
 
@@ -29,20 +28,6 @@ void share_add(struct share *share, struct interval time)
     share->items =
         array_reserve(share->items, &share->capacity, share->n + 1, sizeof *share->items);
     share->items[share->n++] = time;
-}
-
-size_t first_run_after(const struct profile_thread *thread, int64_t ns)
-{
-    size_t low = 0;
-    for (size_t high = thread->n_runs; low < high;) {
-        size_t middle = low + (high - low) / 2;
-        const struct run *run = &thread->runs[middle];
-        if (run->start_ns + run->weights.wall_ns <= ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
 }
 
 /* The way from the leading thread to the one that is looked at. */
@@ -78,22 +63,18 @@ static void follow(struct walk *w, struct interval time)
 {
     const struct profile_thread *thread = w->threads[w->n - 1];
     int64_t done_ns = time.start_ns;
-    for (size_t i = first_run_after(thread, time.start_ns);
-         i < thread->n_runs && thread->runs[i].start_ns < time.end_ns; i++) {
-        const struct run *run = &thread->runs[i];
-        const struct interval part = {max_i64(run->start_ns, done_ns),
-                                      min_i64(run->start_ns + run->weights.wall_ns, time.end_ns)};
-        if (run->state == RUN_MISSED || part.end_ns <= part.start_ns)
+    for (struct run_parts p = run_parts_of(thread, &time, 1); run_parts_next(&p);) {
+        if (p.run->state == RUN_MISSED)
             continue;
-        book_unseen(w, (struct interval){done_ns, part.start_ns});
-        done_ns = part.end_ns;
-        const struct profile_thread *next = edge_of(w, run);
+        book_unseen(w, (struct interval){done_ns, p.when.start_ns});
+        done_ns = p.when.end_ns;
+        const struct profile_thread *next = edge_of(w, p.run);
         if (next) {
             w->threads[w->n++] = next;
-            follow(w, part);
+            follow(w, p.when);
             w->n--;
         } else {
-            share_add(booking_share(w->b, thread), part);
+            share_add(booking_share(w->b, thread), p.when);
         }
     }
     book_unseen(w, (struct interval){done_ns, time.end_ns});

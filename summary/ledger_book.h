@@ -25,5 +25,3 @@ void booking_release(struct booking *b);
 struct share *booking_share(struct booking *b, const struct profile_thread *thread);
 /* Adds TIME, which comes after all that SHARE has. */
 void share_add(struct share *share, struct interval time);
-/* The first of THREAD's runs that ends after NS. */
-size_t first_run_after(const struct profile_thread *thread, int64_t ns);

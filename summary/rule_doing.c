@@ -3,10 +3,8 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/minmax.h"
 #include "summary/cause.h"
 #include "summary/heaviest_paths.h"
-#include "summary/ledger_book.h"
 #include "summary/pools.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
@@ -49,32 +47,25 @@ struct found_wait {
     struct interval when;
 };
 
-static void see_run(const struct tally *t, const struct run *run, const struct interval *in,
-                    const struct call_path_keys *keys, struct found_wait *longest)
+static void see_part(const struct tally *t, const struct run_parts *part,
+                     const struct call_path_keys *keys, struct found_wait *longest)
 {
-    const struct interval when = {max_i64(run->start_ns, in->start_ns),
-                                  min_i64(run->start_ns + run->weights.wall_ns, in->end_ns)};
+    const struct run *run = part->run;
     if (run->state != RUN_BLOCKED ||
-        when.end_ns - when.start_ns <= longest->when.end_ns - longest->when.start_ns)
+        part->when.end_ns - part->when.start_ns <= longest->when.end_ns - longest->when.start_ns)
         return;
     const struct call_path_keys here = call_path_keys(t->tree, call_tree_of(t->tree, run->at));
     if (call_path_same(&here, keys))
-        *longest = (struct found_wait){run, when};
+        *longest = (struct found_wait){run, part->when};
 }
 
 static struct found_wait longest_wait(const struct tally *t, uint32_t node)
 {
     struct found_wait longest = {.run = NULL};
     const struct call_path_keys keys = call_path_keys(t->tree, node);
-    for (size_t i = 0; i < t->n_spans; i++) {
-        const struct time_span *span = &t->spans[i];
-        for (size_t k = 0; k < span->n; k++)
-            for (size_t r = first_run_after(span->thread, span->intervals[k].start_ns);
-                 r < span->thread->n_runs &&
-                 span->thread->runs[r].start_ns < span->intervals[k].end_ns;
-                 r++)
-                see_run(t, &span->thread->runs[r], &span->intervals[k], &keys, &longest);
-    }
+    for (size_t i = 0; i < t->n_spans; i++)
+        for (struct run_parts p = time_span_parts(&t->spans[i]); run_parts_next(&p);)
+            see_part(t, &p, &keys, &longest);
     return longest;
 }
 

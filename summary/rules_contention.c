@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "base/minmax.h"
 #include "summary/heaviest_paths.h"
 #include "summary/process_name.h"
 #include "summary/rule_classes.h"
@@ -171,22 +170,12 @@ static struct interval *without_own_waits(const struct scene *s, const struct pl
 {
     struct interval *ret = NULL;
     size_t capacity = 0;
-    size_t i = 0;
     *ret_n = 0;
-    for (size_t k = 0; all && k < holder->n_runs && i < n;) {
-        const struct run *run = &holder->runs[k];
-        int64_t run_end_ns = run->start_ns + run->weights.wall_ns;
-        int64_t start_ns = max_i64(run->start_ns, all[i].start_ns);
-        int64_t end_ns = min_i64(run_end_ns, all[i].end_ns);
-        if (start_ns < end_ns && !is_wait_for(s, holder, run, at)) {
+    for (struct run_parts p = run_parts_of(holder, all, n); run_parts_next(&p);)
+        if (!is_wait_for(s, holder, p.run, at)) {
             ret = array_reserve(ret, &capacity, *ret_n + 1, sizeof *ret);
-            ret[(*ret_n)++] = (struct interval){start_ns, end_ns};
+            ret[(*ret_n)++] = p.when;
         }
-        if (run_end_ns < all[i].end_ns)
-            k++;
-        else
-            i++;
-    }
     return ret;
 }
 

@@ -4,43 +4,12 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "base/minmax.h"
 #include "summary/call_tree.h"
 
-struct interval *interval_add(struct interval *all, size_t *n, size_t *capacity,
-                              const struct run *run)
+struct run_parts time_span_parts(const struct time_span *span)
 {
-    all = array_reserve(all, capacity, *n + 1, sizeof *all);
-    all[(*n)++] = (struct interval){run->start_ns, run->start_ns + run->weights.wall_ns};
-    return all;
-}
-
-int64_t intervals_ns(const struct interval *intervals, size_t n)
-{
-    int64_t ns = 0;
-    for (size_t i = 0; i < n; i++)
-        ns += intervals[i].end_ns - intervals[i].start_ns;
-    return ns;
-}
-
-static int by_start(const void *a, const void *b)
-{
-    const struct interval *x = a;
-    const struct interval *y = b;
-    return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
-}
-
-size_t intervals_unite(struct interval *all, size_t n)
-{
-    size_t ends = 0;
-    if (n)
-        qsort(all, n, sizeof *all, by_start);
-    for (size_t i = 1; i < n; i++)
-        if (all[i].start_ns <= all[ends].end_ns)
-            all[ends].end_ns = max_i64(all[ends].end_ns, all[i].end_ns);
-        else
-            all[++ends] = all[i];
-    return n ? ends + 1 : 0;
+    return span->intervals ? run_parts_of(span->thread, span->intervals, span->n)
+                           : run_parts_of_all(span->thread);
 }
 
 void tally_init(struct tally *t, struct call_tree *tree, unsigned states)
@@ -69,13 +38,6 @@ static void grow(struct tally *t)
     t->totalled = false;
 }
 
-static int64_t overlap(const struct run *run, const struct interval *interval)
-{
-    int64_t end_ns = run->start_ns + run->weights.wall_ns;
-    return max_i64(min_i64(interval->end_ns, end_ns) - max_i64(interval->start_ns, run->start_ns),
-                   0);
-}
-
 static bool is_skipped(const struct tally *t, const struct run *run)
 {
     const struct wait *wait =
@@ -83,46 +45,33 @@ static bool is_skipped(const struct tally *t, const struct run *run)
     return wait && t->skipped_waits >> wait->kind & 1;
 }
 
-/* How much of RUN lies in SPAN, if it counts. */
-static int64_t part_of(const struct tally *t, const struct time_span *span, const struct run *run)
+/* How much PART, of SPAN, counts. */
+static int64_t part_ns(const struct tally *t, const struct time_span *span,
+                       const struct run_parts *part)
 {
+    const struct run *run = part->run;
     if (run->state == RUN_MISSED || !(t->states >> run->state & 1) || is_skipped(t, run))
         return 0;
-    if (!span->intervals)
-        return run_weight(run, t->weight);
-    size_t low = 0; /* the first interval that ends after the run's start */
-    for (size_t high = span->n; low < high;) {
-        size_t middle = low + (high - low) / 2;
-        if (span->intervals[middle].end_ns <= run->start_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    int64_t ns = 0;
-    for (; low < span->n && overlap(run, &span->intervals[low]) > 0; low++)
-        ns += overlap(run, &span->intervals[low]);
-    return ns;
+    return span->intervals ? part->when.end_ns - part->when.start_ns : run_weight(run, t->weight);
 }
 
-static void add_span(struct tally *t, const struct profile_thread *thread,
-                     const struct interval *intervals, size_t n)
+static void add_span(struct tally *t, const struct time_span *span)
 {
-    const struct time_span span = {thread, intervals, n};
     t->spans = array_reserve(t->spans, &t->spans_capacity, t->n_spans + 1, sizeof *t->spans);
-    t->spans[t->n_spans++] = span;
+    t->spans[t->n_spans++] = *span;
     t->totalled = false;
-    for (size_t i = 0; i < thread->n_runs; i++) {
-        int64_t ns = part_of(t, &span, &thread->runs[i]);
+    for (struct run_parts p = time_span_parts(span); run_parts_next(&p);) {
+        int64_t ns = part_ns(t, span, &p);
         if (ns == 0)
             continue;
-        uint32_t node = call_tree_of(t->tree, thread->runs[i].at);
+        uint32_t node = call_tree_of(t->tree, p.run->at);
         grow(t);
         if (call_tree_node(t->tree, node).idle)
             t->idle_ns += ns;
         else
             t->self_ns[node] += ns;
         t->all_ns += ns;
-        t->samples += thread->runs[i].samples;
+        t->samples += p.again ? 0 : p.run->samples;
     }
 }
 
@@ -130,12 +79,12 @@ void tally_add(struct tally *t, const struct profile_thread *thread,
                const struct interval *intervals, size_t n)
 {
     assert(intervals && n); /* none would be all of the thread's time */
-    add_span(t, thread, intervals, n);
+    add_span(t, &(struct time_span){thread, intervals, n});
 }
 
 void tally_add_thread(struct tally *t, const struct profile_thread *thread)
 {
-    add_span(t, thread, NULL, 0);
+    add_span(t, &(struct time_span){.thread = thread});
 }
 
 /* A parent comes before its children. */
@@ -165,19 +114,17 @@ int64_t tally_total(struct tally *t, uint32_t node)
     return t->total_ns[node];
 }
 
-typedef void see_run(void *ctx, const struct run *run, uint32_t node, int64_t ns);
+typedef void see_part(void *ctx, const struct run_parts *part, uint32_t node, int64_t ns);
 
-/* Calls SEE for each run that has time, and the node of its stack. */
-static void each_run(struct tally *t, see_run *see, void *ctx)
+/* Calls SEE for each part of a run that has time, and the node of its stack. */
+static void each_part(struct tally *t, see_part *see, void *ctx)
 {
-    for (size_t i = 0; i < t->n_spans; i++) {
-        const struct profile_thread *thread = t->spans[i].thread;
-        for (size_t k = 0; k < thread->n_runs; k++) {
-            int64_t ns = part_of(t, &t->spans[i], &thread->runs[k]);
+    for (size_t i = 0; i < t->n_spans; i++)
+        for (struct run_parts p = time_span_parts(&t->spans[i]); run_parts_next(&p);) {
+            int64_t ns = part_ns(t, &t->spans[i], &p);
             if (ns > 0)
-                see(ctx, &thread->runs[k], call_tree_of(t->tree, thread->runs[k].at), ns);
+                see(ctx, &p, call_tree_of(t->tree, p.run->at), ns);
         }
-    }
 }
 
 /* ---- lines ---- */
@@ -190,9 +137,10 @@ struct lines {
     struct map of_spot, sums; /* line by spot; time by line */
 };
 
-static void see_line(void *ctx, const struct run *run, uint32_t node, int64_t ns)
+static void see_line(void *ctx, const struct run_parts *part, uint32_t node, int64_t ns)
 {
     struct lines *lines = ctx;
+    const struct run *run = part->run;
     uint32_t frame = lines->frames[node];
     uint64_t line = 0;
     uint64_t sum = 0;
@@ -216,7 +164,7 @@ static void see_line(void *ctx, const struct run *run, uint32_t node, int64_t ns
 uint32_t tally_line(struct tally *t, const uint32_t *frames)
 {
     struct lines lines = {.tree = t->tree, .frames = frames};
-    each_run(t, see_line, &lines);
+    each_part(t, see_line, &lines);
     map_release(&lines.of_spot);
     map_release(&lines.sums);
     return lines.best;
@@ -245,12 +193,12 @@ static void share_folder(struct text *folder, const char *path)
     text_truncate(folder, same);
 }
 
-static void see_file(void *ctx, const struct run *run, uint32_t node, int64_t ns)
+static void see_file(void *ctx, const struct run_parts *part, uint32_t node, int64_t ns)
 {
     struct files *files = ctx;
     if (!files->nodes[node])
         return;
-    string_id file = call_tree_file(files->tree, run->at);
+    string_id file = call_tree_file(files->tree, part->run->at);
     uint64_t ignored;
     (void)ns;
     if (!file.ix || map_get(&files->seen, file.ix, &ignored))
@@ -268,7 +216,7 @@ size_t tally_files(struct tally *t, const bool *nodes, struct text *ret_folder)
     struct files files = {.tree = t->tree, .nodes = nodes, .folder = ret_folder};
     text_clear(ret_folder);
     text_add(ret_folder, "");
-    each_run(t, see_file, &files);
+    each_part(t, see_file, &files);
     map_release(&files.seen);
     if (files.n && !ret_folder->len)
         text_add(ret_folder, "/");
@@ -285,10 +233,11 @@ struct peers {
     int64_t most_ns;
 };
 
-static void see_peer(void *ctx, const struct run *run, uint32_t node, int64_t ns)
+static void see_peer(void *ctx, const struct run_parts *part, uint32_t node, int64_t ns)
 {
     struct peers *peers = ctx;
-    string_id peer = peers->nodes[node] ? call_tree_peer(peers->tree, run->at) : (string_id){0};
+    string_id peer =
+        peers->nodes[node] ? call_tree_peer(peers->tree, part->run->at) : (string_id){0};
     uint64_t sum = 0;
     if (!peer.ix)
         return;
@@ -304,7 +253,7 @@ static void see_peer(void *ctx, const struct run *run, uint32_t node, int64_t ns
 size_t tally_peers(struct tally *t, const bool *nodes, string_id *ret_most, int64_t *ret_ns)
 {
     struct peers peers = {.tree = t->tree, .nodes = nodes};
-    each_run(t, see_peer, &peers);
+    each_part(t, see_peer, &peers);
     size_t n = peers.sums.n;
     map_release(&peers.sums);
     *ret_most = peers.most;
@@ -321,18 +270,18 @@ struct waits {
     uint64_t n;
 };
 
-static void see_waits(void *ctx, const struct run *run, uint32_t node, int64_t ns)
+static void see_waits(void *ctx, const struct run_parts *part, uint32_t node, int64_t ns)
 {
     struct waits *waits = ctx;
-    if (run->waits == 0 || !call_tree_is_within(waits->tree, node, waits->node))
+    if (part->run->waits == 0 || !call_tree_is_within(waits->tree, node, waits->node))
         return;
     waits->ns += ns;
-    waits->n += run->waits;
+    waits->n += part->again ? 0 : part->run->waits;
 }
 
 int64_t tally_wait_ns(struct tally *t, uint32_t node)
 {
     struct waits waits = {.tree = t->tree, .node = node};
-    each_run(t, see_waits, &waits);
+    each_part(t, see_waits, &waits);
     return waits.n ? waits.ns / (int64_t)waits.n : 0;
 }

@@ -1,0 +1,33 @@
+/* Parts of a thread's time, and its runs within them. */
+#pragma once
+
+#include "profile/profile.h"
+
+struct interval {
+    int64_t start_ns, end_ns; /* since the profile's origin */
+};
+/* ALL with the time of RUN behind its N intervals: grown, as array_reserve(). */
+struct interval *interval_add(struct interval *all, size_t *n, size_t *capacity,
+                              const struct run *run);
+int64_t intervals_ns(const struct interval *intervals, size_t n); /* their length in all */
+/* Makes the N intervals ALL, some at the same time, those of their union, in order.  Returns how
+ * many are left. */
+size_t intervals_unite(struct interval *all, size_t n);
+
+/* A walk over the runs of a thread within some intervals: each part of a run in one of them. */
+struct run_parts {
+    const struct run *run;
+    struct interval when; /* of RUN; not empty, but for a whole run that takes no time */
+    bool again;           /* the part before is of RUN, too */
+
+    const struct profile_thread *thread; /* from here on private */
+    const struct interval *in;
+    size_t n, i, next; /* of IN; of the runs */
+};
+/* IN, N of them in order, disjoint, are borrowed.  The runs of a thread that stands for several are
+ * in no order: of those it has the ones that IN has as a whole, in the order of the runs. */
+struct run_parts run_parts_of(const struct profile_thread *thread, const struct interval *in,
+                              size_t n);
+struct run_parts run_parts_of_all(const struct profile_thread *thread); /* each run as a whole */
+/* Steps to the first part, and then to the next one; false: there is none. */
+bool run_parts_next(struct run_parts *p);
