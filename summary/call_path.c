@@ -1,5 +1,6 @@
 #include "summary/call_path.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,7 @@ static enum frame_role role_at(const struct chain *c, ptrdiff_t i)
 
 static void make_chain(struct chain *c, struct call_tree *tree, uint32_t node)
 {
+    assert(node); /* the root is in no path */
     c->tree = tree;
     c->n = 0;
     c->libc = c->wait = 0;

@@ -54,7 +54,10 @@ static void see_part(const struct tally *t, const struct run_parts *part,
     if (run->state != RUN_BLOCKED ||
         part->when.end_ns - part->when.start_ns <= longest->when.end_ns - longest->when.start_ns)
         return;
-    const struct call_path_keys here = call_path_keys(t->tree, call_tree_of(t->tree, run->at));
+    uint32_t at = call_tree_of(t->tree, run->at);
+    if (!at)
+        return;
+    const struct call_path_keys here = call_path_keys(t->tree, at);
     if (call_path_same(&here, keys))
         *longest = (struct found_wait){run, part->when};
 }
