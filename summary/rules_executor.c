@@ -1,5 +1,4 @@
 /* The rule about tasks of asyncio's that wait for a free thread of an executor. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "summary/frame_name.h"
@@ -40,10 +39,10 @@ static bool is_process_pool(const struct shown_frame *f)
 
 static bool has_frame(const struct scene *s, const struct thread_summary *t, frame_test *test)
 {
-    enum { ALL = 1U << COUNTED_CPU | 1U << COUNTED_RUNQUEUE | 1U << COUNTED_OFF_CPU };
-    struct stack_times times = rule_times_of(s, t->thread, ALL, test);
-    free(times.items);
-    return times.wall_ns > 0;
+    for (size_t i = 0; i < t->thread->n_runs; i++)
+        if (rule_stack_has(s, t->thread->runs[i].at, test))
+            return true;
+    return false;
 }
 
 static bool is_of_process(const struct thread_summary *t, const struct thread_summary *loop)
@@ -183,8 +182,10 @@ static void add_lack(const struct scene *s, const struct thread_group *loop,
 
 void rule_executor(const struct scene *s, struct thread_group *group, struct finding *f)
 {
+    double idle = task_loop_idle_share(s, group->threads[0]);
+    if (idle <= 0) /* it runs no loop */
+        return;
     struct executor e = executor_of(s, group->threads[0]);
-    double idle = e.tasks ? task_loop_idle_share(s, group->threads[0]) : 0;
     add_figure(f, "tasks", (double)e.tasks);
     add_figure(f, "threads", (double)e.threads);
     add_figure(f, "idle_share", idle);

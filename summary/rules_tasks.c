@@ -216,11 +216,13 @@ bool rule_finds_tasks_of(const struct scene *s, const struct thread_group *group
 void rule_tasks(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     const struct thread_summary *loop = group->threads[0];
+    double idle = task_loop_idle_share(s, loop);
+    if (idle <= 0) /* it runs no loop */
+        return;
     const struct profile_task_wait *fault = most_tasks(s, loop, fault_of);
     const struct profile_task_wait *wait = fault ? fault : most_tasks(s, loop, fact_of);
     if (!wait)
         return;
-    double idle = task_loop_idle_share(s, loop);
     add_figure(f, "tasks", (double)(fault ? wait->n : count_alike(s, wait)));
     add_figure(f, "seconds", (double)wait->least_ns / NS_PER_S);
     add_figure(f, "idle_share", idle);

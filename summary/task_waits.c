@@ -135,7 +135,9 @@ static int64_t loop_idle_ns(const struct scene *s, const struct profile_thread *
 
 double task_loop_idle_share(const struct scene *s, const struct thread_summary *loop)
 {
-    return share_of(loop_idle_ns(s, loop->thread), loop->wall_ns);
+    size_t n = 0;
+    (void)profile_task_waits(s->p, &n);
+    return n ? share_of(loop_idle_ns(s, loop->thread), loop->wall_ns) : 0;
 }
 
 void task_add_loop(const struct scene *s, const struct thread_group *group, struct text *words)

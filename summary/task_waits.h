@@ -15,7 +15,8 @@ bool task_wait_is_of(const struct profile_task_wait *wait, const struct thread_s
 /* "handle ingest.py:40 > Queue.put"; CALLERS: with so many more functions before "handle". */
 void task_add_functions(const struct scene *s, const struct profile_task_wait *wait, size_t callers,
                         struct text *words);
-/* What part of its time the thread LOOP polls in an event loop of asyncio's. */
+/* What part of its time the thread LOOP polls in an event loop of asyncio's; 0 also where no task
+ * waits: then no stack needs a look. */
 double task_loop_idle_share(const struct scene *s, const struct thread_summary *loop);
 /* For GROUP, of one thread: " main runs their event loop and is idle 99% of its time. …" */
 void task_add_loop(const struct scene *s, const struct thread_group *group, struct text *words);
