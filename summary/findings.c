@@ -105,10 +105,10 @@ static bool is_counted(const struct thread_group *group)
 }
 
 /* What a stopped or frozen thread was about when it was stopped takes none of its time. */
-static bool was_stopped(const struct scene *s, const struct thread_group *group)
+static bool was_stopped(const struct thread_group *group)
 {
     static const double most_of_it = 0.9;
-    return share_of(class_ns(s, group, CLASS_STOPPED), group->wall_ns) >= most_of_it;
+    return share_of(group->class_ns[CLASS_STOPPED], group->wall_ns) >= most_of_it;
 }
 
 /* What a rule found so far, and whom else it is true of: the first few of them. */
@@ -205,7 +205,7 @@ static void judge_groups(const struct scene *s, const struct rule *rule, struct 
     struct judged j = {.best = best};
     for (size_t i = 0; i < s->g->n; i++) {
         struct thread_group *group = &s->g->items[i];
-        if (group->idle || group->launches || was_stopped(s, group) ||
+        if (group->idle || group->launches || was_stopped(group) ||
             !(is_judged(group) || (rule->counted && is_counted(group))))
             continue;
         if (rule->of_one && group->n > 1)
@@ -427,7 +427,6 @@ void findings_init(struct findings *f, const struct groups *g)
     holders_init(&holders, g->p, g->v);
     ledger_init(&f->ledger, g, &holders);
     s.lead = f->ledger.leader;
-    s.times = group_times_new(g);
     struct known_frames known = known_frames_new(g->v);
     s.known = &known;
     for (; f->n < N_RULES; f->n++) {
@@ -450,7 +449,6 @@ void findings_init(struct findings *f, const struct groups *g)
     }
     tell_no_leader(f, g);
     free(known.items);
-    free(s.times);
     holders_release(&holders);
 }
 

@@ -8,12 +8,12 @@
 #include "base/minmax.h"
 #include "base/share.h"
 #include "base/text.h"
+#include "summary/group_times.h"
 #include "summary/heaviest_paths.h"
 #include "summary/own_loops.h"
 #include "summary/own_spins.h"
 #include "summary/process_name.h"
 #include "summary/seen.h"
-#include "summary/wait_class.h"
 
 enum {
     MAX_GROUPS = 100,   /* each has sums of all places: later threads are one, whatever they do */
@@ -466,10 +466,12 @@ void groups_init(struct groups *g, const struct profile *p, const struct view_op
     for (size_t i = 0; i < g->n; i++)
         for (size_t k = 0; k < g->items[i].n; k++)
             map_put(&g->by_thread, (uintptr_t)g->items[i].threads[k]->thread, i);
-    for (size_t i = 0; i < g->n; i++)
-        if (!g->items[i].idle)
-            g->items[i].n_paths =
-                call_paths_heaviest(&g->items[i].tally, g->items[i].paths, GROUP_MAX_PATHS);
+    for (size_t i = 0; i < g->n; i++) {
+        struct thread_group *group = &g->items[i];
+        group_times_sum(group, g->tree);
+        if (!group->idle)
+            group->n_paths = call_paths_heaviest(&group->tally, group->paths, GROUP_MAX_PATHS);
+    }
 }
 
 struct thread_group groups_one_of(const struct groups *g, const struct thread_group *group,
@@ -479,6 +481,7 @@ struct thread_group groups_one_of(const struct groups *g, const struct thread_gr
     tally_init(&one.tally, g->tree, TALLY_ALL);
     join(&one, group->threads[i]);
     name_group(&one, g->p);
+    group_times_sum(&one, g->tree);
     return one;
 }
 

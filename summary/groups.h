@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "summary/call_path.h"
 #include "summary/thread_summary.h"
+#include "summary/wait_class.h"
 
 enum { GROUP_MAX_PATHS = 3 };
 struct thread_group {
@@ -21,7 +22,8 @@ struct thread_group {
     bool mixed;       /* it is of all threads for which there was no group */
     bool idle;        /* its threads sat in a known pool's wait */
     int64_t wall_ns, cpu_ns, runqueue_ns, active_ns, seen_ns;
-    struct tally tally;                      /* all its stacks; of an idle group none */
+    int64_t class_ns[CLASS_KINDS]; /* by samples; waits are scaled down to the kernel's count */
+    struct tally tally;            /* all its stacks; of an idle group none */
     struct call_path paths[GROUP_MAX_PATHS]; /* where its time goes, heaviest first */
     size_t n_paths;
 };

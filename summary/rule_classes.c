@@ -1,67 +1,11 @@
 #include "summary/rule_classes.h"
 
-#include <stdlib.h>
-
-#include "base/alloc.h"
 #include "base/clock.h"
-#include "base/minmax.h"
 #include "summary/heaviest_paths.h"
 
 bool is_in_own_code(const struct scene *s, uint32_t node)
 {
     return call_tree_own(s->g->tree, node) != 0;
-}
-
-static int64_t sampled_ns(const struct thread_group *group, unsigned counted)
-{
-    int64_t ns = 0;
-    for (size_t i = 0; i < group->n; i++) {
-        const struct profile_thread *t = group->threads[i]->thread;
-        for (size_t k = 0; k < t->n_runs; k++)
-            ns += counted >> run_counted(&t->runs[k]) & 1 ? t->runs[k].weights.wall_ns : 0;
-    }
-    return ns;
-}
-
-/* Samples may find a thread off the CPU more often than it was: a ping-pong on busy CPUs, say. */
-double off_cpu_scale(const struct thread_group *group)
-{
-    int64_t off_ns = sampled_ns(group, 1U << COUNTED_RUNQUEUE | 1U << COUNTED_OFF_CPU);
-    int64_t most_off_ns = max_i64(group->wall_ns - group->cpu_ns, 0);
-    return off_ns <= most_off_ns ? 1 : (double)most_off_ns / (double)off_ns;
-}
-
-double active_scale(const struct thread_group *group)
-{
-    int64_t active_ns = sampled_ns(group, 1U << COUNTED_CPU | 1U << COUNTED_RUNQUEUE);
-    return active_ns ? (double)(group->cpu_ns + group->runqueue_ns) / (double)active_ns : 1;
-}
-
-static void sum_classes(const struct groups *g, const struct thread_group *group,
-                        struct group_times *ret)
-{
-    for (size_t i = 0; i < group->n; i++) {
-        const struct profile_thread *t = group->threads[i]->thread;
-        for (size_t k = 0; k < t->n_runs; k++)
-            ret->class_ns[class_of_run(g->tree, &t->runs[k])] += t->runs[k].weights.wall_ns;
-    }
-    double scale = off_cpu_scale(group);
-    for (int class = 0; class < CLASS_KINDS; class ++)
-        if (class != CLASS_SPIN)
-            ret->class_ns[class] = (int64_t)((double)ret->class_ns[class] * scale);
-}
-
-struct group_times *group_times_new(const struct groups *g)
-{
-    struct group_times *times = xcalloc(g->n, sizeof *times);
-    for (size_t i = 0; i < g->n; i++)
-        sum_classes(g, &g->items[i], &times[i]);
-    return times;
-}
-
-int64_t class_ns(const struct scene *s, const struct thread_group *group, enum wait_class class)
-{
-    return s->times[group - s->g->items].class_ns[class];
 }
 
 int64_t spinning_cpu_ns(const struct scene *s, const struct thread_group *group)

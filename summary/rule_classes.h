@@ -6,15 +6,6 @@
 /* What a wait at NODE means, where its function's name does not say so: at the end of Python's main
  * thread, of a queue's process, in SQLite.  NULL for others. */
 const char *meaning_of(const struct scene *s, uint32_t node);
-/* By what a wait of GROUP is scaled down to the kernel's count, where samples find it off the CPU
- * for longer than the kernel counts; else 1. */
-double off_cpu_scale(const struct thread_group *group);
-/* By what GROUP's time on a CPU and waiting for one is scaled to the kernel's count of both. */
-double active_scale(const struct thread_group *group);
-/* The sums of all runs of G, by group; the caller frees them. */
-struct group_times *group_times_new(const struct groups *g);
-/* The time of GROUP in CLASS, by samples; waits are scaled. */
-int64_t class_ns(const struct scene *s, const struct thread_group *group, enum wait_class class);
 /* The CPU time, by the kernel's count, of the samples that found GROUP spinning. */
 int64_t spinning_cpu_ns(const struct scene *s, const struct thread_group *group);
 /* Is NODE in a function of the user's? */

@@ -7,18 +7,12 @@
 #include "summary/wait_class.h"
 #include "summary/wait_graph.h"
 
-/* For how long a group's threads were in each class of states, by samples; waits are scaled down to
- * the kernel's count. */
-struct group_times {
-    int64_t class_ns[CLASS_KINDS];
-};
 struct known_frames; /* known.h */
 /* The input of a rule. */
 struct scene {
     const struct groups *g;
     const struct profile *p;
     struct holders *holders;
-    struct group_times *times; /* by group */
     const struct known_frames *known;
     int64_t wall_ns;           /* of the recording */
     struct thread_group *lead; /* whose time the user misses; NULL: nobody's */

@@ -46,10 +46,10 @@ static bool is_worth_a_sentence(const struct thread_group *group, double share, 
 
 /* Who spins in a function of their own while they wait for a CPU has nothing to do with one:
  * rule_spinning() says so. */
-static bool mostly_spins(const struct scene *s, const struct thread_group *group)
+static bool mostly_spins(const struct thread_group *group)
 {
     int64_t wanted_ns = group->cpu_ns + group->runqueue_ns;
-    return share_of(class_ns(s, group, CLASS_SPIN), wanted_ns) >= spins_share;
+    return share_of(group->class_ns[CLASS_SPIN], wanted_ns) >= spins_share;
 }
 
 void rule_cpu_wait(const struct scene *s, struct thread_group *group, struct finding *f)
@@ -57,7 +57,7 @@ void rule_cpu_wait(const struct scene *s, struct thread_group *group, struct fin
     double share = share_of(group->runqueue_ns, group->wall_ns);
     add_figure(f, "share", share);
     f->weight = share * (group == s->lead ? 1 : 0.9);
-    if (share < wait_share || is_short_lived(s, group) || mostly_spins(s, group))
+    if (share < wait_share || is_short_lived(s, group) || mostly_spins(group))
         return;
     struct text words = {0};
     struct call_path path;

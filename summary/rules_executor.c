@@ -78,10 +78,9 @@ static bool are_of_one(const struct thread_summary *a, const struct thread_summa
     return len && executor_name(b->name) == len && strncmp(a->name, b->name, len) == 0;
 }
 
-static bool is_busy(const struct scene *s, const struct thread_group *group)
+static bool is_busy(const struct thread_group *group)
 {
-    return !group->idle &&
-           share_of(class_ns(s, group, CLASS_IDLE), group->wall_ns) <= no_thread_idles;
+    return !group->idle && share_of(group->class_ns[CLASS_IDLE], group->wall_ns) <= no_thread_idles;
 }
 
 static void count_tasks(const struct scene *s, const struct thread_summary *loop,
@@ -114,7 +113,7 @@ static struct executor executor_of(const struct scene *s, const struct thread_su
         e.one &= are_of_one(t, first);
         e.threads += t->n_threads;
         e.group = !e.group || group->n_threads > e.group->n_threads ? group : e.group;
-        busy &= is_busy(s, group);
+        busy &= is_busy(group);
     }
     e.group = busy ? e.group : NULL;
     return e;

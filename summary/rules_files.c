@@ -156,7 +156,7 @@ static void add_all_of_place(const struct scene *s, struct thread_group *group, 
 
 void rule_files(const struct scene *s, struct thread_group *group, struct finding *f)
 {
-    double blocked = share_of(class_ns(s, group, CLASS_FILE), group->wall_ns);
+    double blocked = share_of(group->class_ns[CLASS_FILE], group->wall_ns);
     double share = blocked + share_of(syncing_ns(s, group), group->wall_ns);
     struct call_path path;
     add_figure(f, "share", share);

@@ -104,7 +104,7 @@ static bool is_explained(const struct thread_group *group, const struct held_wai
 enum held_by holder_of_locks(const struct scene *s, const struct thread_group *group)
 {
     struct held_wait w = judge_wait(s, group, LOCKS);
-    if (w.ns < class_ns(s, group, CLASS_ORDINARY) / 2)
+    if (w.ns < group->class_ns[CLASS_ORDINARY] / 2)
         return HELD_UNKNOWN;
     if (is_explained(group, &w))
         return HELD_BY_ONE;

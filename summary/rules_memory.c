@@ -121,7 +121,7 @@ void rule_major_faults(const struct scene *s, struct thread_group *group, struct
 {
     uint64_t faults = rule_usage_of(group).major_faults;
     double rate = rule_per_second(faults, s);
-    int64_t page_ns = class_ns(s, group, CLASS_PAGE);
+    int64_t page_ns = group->class_ns[CLASS_PAGE];
     double share = share_of(page_ns, group->wall_ns);
     double blocked = share_of(group->wall_ns - group->cpu_ns - group->runqueue_ns, group->wall_ns);
     struct call_path path;

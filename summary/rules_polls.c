@@ -116,7 +116,7 @@ static bool delays(const struct scene *s, const struct thread_group *group, cons
 static void judge(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     struct call_path path;
-    if (share_of(class_ns(s, group, CLASS_SLEEP), group->wall_ns) < least_share ||
+    if (share_of(group->class_ns[CLASS_SLEEP], group->wall_ns) < least_share ||
         !heaviest_in_class(&group->tally, CLASS_SLEEP, &path))
         return;
     struct polling p = polling_at(s, group, path.node);

@@ -20,7 +20,7 @@ static size_t add_like(const struct scene *s, const struct thread_group *group, 
     for (size_t i = 0; i < s->g->n; i++) {
         const struct thread_group *other = &s->g->items[i];
         if (other == group || other->threads[0]->thread->process.ix != process.ix ||
-            share_of(class_ns(s, other, CLASS_SPIN), other->wall_ns) < spin_share)
+            share_of(other->class_ns[CLASS_SPIN], other->wall_ns) < spin_share)
             continue;
         text_addf(words, " %s %s so, too.", other->noun, other->plural ? "do" : "does");
         n += other->n_threads;
@@ -98,7 +98,7 @@ static void add_spin(const struct scene *s, const struct thread_group *group, do
 void rule_spinning(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     struct call_path path;
-    double share = share_of(class_ns(s, group, CLASS_SPIN), group->wall_ns);
+    double share = share_of(group->class_ns[CLASS_SPIN], group->wall_ns);
     double of_cpu = share_of(spinning_cpu_ns(s, group), group->cpu_ns);
     double cpus = share_of(spinning_cpu_ns(s, group), s->wall_ns);
     bool crowded = share < spin_share && cpus >= spin_cpus && of_cpu >= spin_share_of_cpu;

@@ -129,8 +129,8 @@ static void add_wait(const struct scene *s, struct thread_group *group, double s
  * rule_gil() says so. */
 static unsigned waits_for_others(const struct scene *s, struct thread_group *group, int64_t *ret_ns)
 {
-    int64_t ordinary_ns = class_ns(s, group, CLASS_ORDINARY);
-    int64_t gil_ns = class_ns(s, group, CLASS_GIL);
+    int64_t ordinary_ns = group->class_ns[CLASS_ORDINARY];
+    int64_t gil_ns = group->class_ns[CLASS_GIL];
     bool both = gil_ns < ordinary_ns;
     *ret_ns = ordinary_ns + (both ? gil_ns : 0) + ways_to_waits_ns(s, group);
     return 1U << CLASS_ORDINARY | (both ? 1U << CLASS_GIL : 0);
@@ -286,15 +286,14 @@ static bool joins_others(const struct scene *s, const struct thread_group *group
 }
 
 /* The class of waits that GROUP is in for longest. */
-static enum wait_class longest_class(const struct scene *s, const struct thread_group *group,
-                                     int64_t *ret_ns)
+static enum wait_class longest_class(const struct thread_group *group, int64_t *ret_ns)
 {
     static const enum wait_class classes[] = {CLASS_ORDINARY, CLASS_UNUSUAL, CLASS_SLEEP,
                                               CLASS_PAGE};
     enum wait_class longest = CLASS_ORDINARY;
     *ret_ns = 0;
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
-        int64_t ns = class_ns(s, group, classes[i]);
+        int64_t ns = group->class_ns[classes[i]];
         if (ns > *ret_ns) {
             *ret_ns = ns;
             longest = classes[i];
@@ -328,10 +327,10 @@ static bool is_epoll(const struct call_tree *t, uint32_t node, const void *unuse
 
 /* For how long LEADER has nothing to do, as far as that can be told: an epoll_wait() may be for
  * work, too. */
-static int64_t leader_idle_ns(const struct scene *s, struct thread_group *leader)
+static int64_t leader_idle_ns(struct thread_group *leader)
 {
     struct call_path path;
-    int64_t ns = class_ns(s, leader, CLASS_IDLE);
+    int64_t ns = leader->class_ns[CLASS_IDLE];
     if (!call_path_of_nodes(&leader->tally, is_epoll, NULL, &path))
         return ns;
     ns += path.ns;
@@ -356,7 +355,7 @@ static bool serves(const struct scene *s, const struct thread_group *group, enum
     if (!leader || group->idle || group->launches || group->mixed ||
         (class == CLASS_SLEEP && group->n_threads < 2) || may_be_for_work(s, group, path->node))
         return false;
-    return share_of(leader_idle_ns(s, leader), leader->wall_ns) >= idle_leader;
+    return share_of(leader_idle_ns(leader), leader->wall_ns) >= idle_leader;
 }
 
 /* "handler-0 is 100% in ask a.py:20 > recvfrom socket.  main only waits for their ends.": who only
@@ -396,7 +395,7 @@ static void add_own_wait(const struct scene *s, struct thread_group *group,
 void rule_waits(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     int64_t ns;
-    enum wait_class class = longest_class(s, group, &ns);
+    enum wait_class class = longest_class(group, &ns);
     int64_t ways_ns = class == CLASS_ORDINARY && ns > 0 ? ways_to_waits_ns(s, group) : 0;
     double share = share_of(ns + ways_ns, group->wall_ns);
     struct call_path path;
@@ -508,7 +507,7 @@ void rule_gil(const struct scene *s, struct thread_group *group, struct finding 
     struct gil_share holders[MAX_HOLDERS] = {{0}};
     struct call_path path;
     int64_t all = 0;
-    double share = share_of(class_ns(s, group, CLASS_GIL), group->wall_ns);
+    double share = share_of(group->class_ns[CLASS_GIL], group->wall_ns);
     add_figure(f, "share", share);
     f->weight = share * (group == s->lead ? 1 : 0.7);
     if (share < gil_share)

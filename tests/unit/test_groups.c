@@ -304,10 +304,26 @@ START_TEST(threads_beyond_the_last_group_are_one)
 }
 END_TEST
 
-CHECK_MAIN("groups", 20, alike_threads_are_one_group, threads_that_differ_are_groups_of_their_own,
-           small_places_do_not_count, threads_of_one_name_are_counted_not_listed,
-           idle_threads_need_only_the_same_pool, launchers_come_last,
-           who_works_with_threads_launches_nobody, ranks_are_grouped_and_named,
+START_TEST(a_thread_by_itself_has_its_own_times)
+{
+    b = builder_start(10, "app");
+    builder_run(&b, builder_thread(&b, 10, NULL), "main!app", 1000, 1000);
+    worker(11, "worker-1", "run!app > f!app", 50);
+    worker(12, "worker-2", "run!app > f!app", 60);
+    (void)grouped(1000);
+    struct thread_group one = groups_one_of(&g, &g.items[1], 1);
+    ck_assert_int_eq(g.items[1].class_ns[CLASS_SLEEP], INT64_C(900) * NS_PER_MS);
+    ck_assert_int_eq(one.class_ns[CLASS_SLEEP], INT64_C(400) * NS_PER_MS);
+    ck_assert_int_eq(one.class_ns[CLASS_NONE], INT64_C(600) * NS_PER_MS);
+    groups_release_one(&one);
+    teardown();
+}
+END_TEST
+
+CHECK_MAIN("groups", 20, a_thread_by_itself_has_its_own_times, alike_threads_are_one_group,
+           threads_that_differ_are_groups_of_their_own, small_places_do_not_count,
+           threads_of_one_name_are_counted_not_listed, idle_threads_need_only_the_same_pool,
+           launchers_come_last, who_works_with_threads_launches_nobody, ranks_are_grouped_and_named,
            processes_without_a_rank_are_called_by_their_pids,
            a_rank_is_who_has_it_from_its_launcher, a_parent_hands_ranks_on,
            alike_processes_are_one_group, threads_beyond_the_last_group_are_one)
