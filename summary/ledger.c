@@ -245,8 +245,7 @@ void ledger_init(struct ledger *l, const struct groups *g, struct holders *h)
         if (a.items[i].group && a.items[i].ns > 0)
             add_rows(l, &a, &a.items[i]);
     accounts_release(&a);
-    for (size_t i = 0; i < l->n; i++)
-        l->rows[i].bound_ns = ledger_bound(g, l, &l->rows[i]);
+    ledger_set_bounds(g, l);
     if (l->n)
         qsort(l->rows, l->n, sizeof *l->rows, by_ns);
 }

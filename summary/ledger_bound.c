@@ -40,12 +40,21 @@ static int64_t place_ns(struct thread_group *group, const struct call_path *plac
     return ns;
 }
 
-int64_t ledger_bound(const struct groups *g, const struct ledger *l, const struct ledger_row *row)
+static int64_t bound_of(const struct groups *g, const struct ledger *l,
+                        const struct ledger_row *row)
 {
     struct thread_group *group = groups_of(g, row->group->threads[0]->thread);
-    if (l->leader->n_threads != 1 || row->way != LEDGER_READ || row->place.callers ||
-        !is_work(row->cause) || group->idle || is_crowded(g, l->leader) || is_crowded(g, group))
+    if (row->way != LEDGER_READ || row->place.callers || !is_work(row->cause) || group->idle ||
+        is_crowded(g, group))
         return 0;
     int64_t waits_ns = l->wall_ns - l->idle_ns - l->leader->cpu_ns - l->leader->runqueue_ns;
     return max_i64(row->ns, min_i64(place_ns(group, &row->place), waits_ns));
+}
+
+void ledger_set_bounds(const struct groups *g, struct ledger *l)
+{
+    if (l->leader->n_threads != 1 || is_crowded(g, l->leader))
+        return;
+    for (size_t i = 0; i < l->n; i++)
+        l->rows[i].bound_ns = bound_of(g, l, &l->rows[i]);
 }

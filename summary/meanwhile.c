@@ -1,9 +1,5 @@
 #include "summary/meanwhile.h"
 
-#include <stdlib.h>
-
-#include "base/alloc.h"
-#include "base/minmax.h"
 #include "base/share.h"
 #include "summary/cause.h"
 #include "summary/wait_class.h"
@@ -17,32 +13,10 @@ static bool is_outside(const struct groups *g, const struct run *run)
     return run->state == RUN_BLOCKED && outside >> cause_of_run(g->tree, g->v, run) & 1;
 }
 
-/* When THREAD was busy. */
-static struct interval *busy_intervals(const struct groups *g, const struct profile_thread *thread,
-                                       enum busy_with with, size_t *ret_n)
+static bool is_busy(const struct groups *g, const struct run *run, enum busy_with with)
 {
-    struct interval *all = NULL;
-    size_t capacity = 0;
-    *ret_n = 0;
-    for (size_t k = 0; k < thread->n_runs && !thread->n_folded; k++)
-        if (is_busy_class(class_of_run(g->tree, &thread->runs[k]), &thread->runs[k]) ||
-            (with == BUSY_OUTSIDE && is_outside(g, &thread->runs[k])))
-            all = interval_add(all, ret_n, &capacity, &thread->runs[k]);
-    return all;
-}
-
-/* The common part of A and B, each in order. */
-static int64_t common_ns(const struct interval *a, size_t n, const struct interval *b, size_t m)
-{
-    int64_t ns = 0;
-    for (size_t i = 0, k = 0; i < n && k < m;) {
-        ns += max_i64(min_i64(a[i].end_ns, b[k].end_ns) - max_i64(a[i].start_ns, b[k].start_ns), 0);
-        if (a[i].end_ns < b[k].end_ns)
-            i++;
-        else
-            k++;
-    }
-    return ns;
+    return is_busy_class(class_of_run(g->tree, run), run) ||
+           (with == BUSY_OUTSIDE && is_outside(g, run));
 }
 
 /* For what part of WAITS a thread of GROUP is busy, on average. */
@@ -51,10 +25,11 @@ static double busy_part(const struct groups *g, const struct thread_group *group
 {
     int64_t busy_ns = 0;
     for (size_t i = 0; i < group->n; i++) {
-        size_t m;
-        struct interval *busy = busy_intervals(g, group->threads[i]->thread, with, &m);
-        busy_ns += common_ns(waits, n, busy, m);
-        free(busy);
+        const struct profile_thread *thread = group->threads[i]->thread;
+        if (thread->n_folded)
+            continue;
+        for (struct run_parts p = run_parts_of(thread, waits, n); run_parts_next(&p);)
+            busy_ns += is_busy(g, p.run, with) ? p.when.end_ns - p.when.start_ns : 0;
     }
     return share_of(busy_ns, intervals_ns(waits, n)) / (double)group->n;
 }

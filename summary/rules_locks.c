@@ -1,5 +1,6 @@
 /* Rules about locks, as far as frames tell them: malloc's arenas, those inside other functions of
  * the C library. */
+#include "base/hash.h"
 #include "base/minmax.h"
 #include "summary/process_name.h"
 #include "summary/rule_classes.h"
@@ -87,19 +88,27 @@ static struct libc_lock sum_of_function(const struct scene *s, struct thread_gro
     return sum;
 }
 
-/* The function with most of them. */
+/* Those of the function with most of them. */
 static struct libc_lock find_libc_lock(const struct scene *s, struct thread_group *group)
 {
     const struct call_tree *t = s->g->tree;
-    struct libc_lock best = {0};
+    struct map sums = {0}; /* time by the function's key */
+    uint32_t best = 0;
+    uint64_t best_ns = 0;
     for (uint32_t node = 1; node <= call_tree_count(t); node++) {
-        if (!is_libc_wait(t, node) || is_arena_wait(t, node) || !tally_self(&group->tally, node))
+        int64_t self_ns = tally_self(&group->tally, node);
+        if (self_ns == 0 || !is_libc_wait(t, node) || is_arena_wait(t, node))
             continue;
-        uint32_t function = call_tree_node(t, node).parent;
-        struct libc_lock sum = sum_of_function(s, group, call_tree_node(t, function).key);
-        best = sum.ns > best.ns ? sum : best;
+        uint32_t key = call_tree_node(t, call_tree_node(t, node).parent).key;
+        uint64_t ns = 0;
+        (void)map_get(&sums, key, &ns);
+        ns += (uint64_t)self_ns;
+        map_put(&sums, key, ns);
+        best = ns > best_ns ? key : best;
+        best_ns = ns > best_ns ? ns : best_ns;
     }
-    return best;
+    map_release(&sums);
+    return best ? sum_of_function(s, group, best) : (struct libc_lock){0};
 }
 
 /* " player-1 is in it for 94% of its time.": the other groups that are in the same function.  How

@@ -67,16 +67,28 @@ static void walk(struct wait_graph *g, size_t start, int *seen)
         g->items[i].cycle = g->n_cycles;
 }
 
-/* A thread that waits in no circle reaches one after as many steps as there are items, or never. */
+/* Follows the waits from item START to a circle, to nobody, or to an item whose circle is KNOWN. */
+static void follow(struct wait_graph *g, int start, bool *known)
+{
+    int at = start;
+    while (at != WAIT_NOBODY && !g->items[at].cycle && !known[at])
+        at = g->items[at].next;
+    int behind = 0;
+    if (at != WAIT_NOBODY)
+        behind = g->items[at].cycle ? g->items[at].cycle : g->items[at].behind;
+    const int end = at;
+    for (at = start; at != end; at = g->items[at].next) {
+        g->items[at].behind = behind;
+        known[at] = true;
+    }
+}
+
 static void find_behind(struct wait_graph *g)
 {
-    for (size_t i = 0; i < g->n; i++) {
-        int at = (int)i;
-        size_t steps = 0;
-        while (at != WAIT_NOBODY && !g->items[at].cycle && steps++ < g->n)
-            at = g->items[at].next;
-        g->items[i].behind = at == WAIT_NOBODY || g->items[i].cycle ? 0 : g->items[at].cycle;
-    }
+    bool *known = xcalloc(g->n ? g->n : 1, sizeof *known);
+    for (size_t i = 0; i < g->n; i++)
+        follow(g, (int)i, known);
+    free(known);
 }
 
 void wait_graph_link(struct wait_graph *g)
