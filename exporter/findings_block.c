@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/share.h"
 #include "exporter/json.h"
-#include "summary/rule_words.h"
+#include "summary/path_words.h"
 #include "summary/wait_text.h"
 
 static void write_place(struct json *j, const char *key, const struct call_path *path)

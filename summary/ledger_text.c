@@ -1,7 +1,7 @@
 /* The ledger in words, for -v. */
 #include "base/share.h"
 #include "summary/ledger.h"
-#include "summary/rule_words.h"
+#include "summary/path_words.h"
 #include "summary/wait_text.h"
 
 static const double least_share = 0.01;

@@ -148,7 +148,7 @@ static unsigned add_own(const struct scene *s, const struct thread_group *group,
         struct text below = {0};
         if (call_path_own_key(s->g->tree, path->node) != key)
             continue;
-        add_way_below(s, &below, path, key);
+        add_way_below(s->g->tree, &below, path, key);
         if (below.len) {
             text_add(words, n++ ? ", " : " (");
             add_percent(words, share_of(path->ns, group->wall_ns));

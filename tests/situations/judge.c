@@ -5,11 +5,12 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/share.h"
 #include "cli/answer.h"
 #include "exporter/json.h"
 #include "summary/findings.h"
 #include "summary/ledger.h"
-#include "summary/rule_words.h"
+#include "summary/path_words.h"
 #include "summary/wait_text.h"
 #include "tests/support/fixture.h"
 
