@@ -89,9 +89,3 @@ void add_meanwhile(const struct scene *s, const struct thread_group *group,
                    const struct interval *waits, size_t n, struct text *words, struct finding *f);
 /* Is GROUP of the process of which rule_stuck() finds? */
 bool rule_finds_stuck_of(const struct scene *s, const struct thread_group *group);
-
-/* " It waits for its child 4711 (sleep).": whom or what GROUP's waits at NODE are for, where the
- * kernel showed most of their time.  NAMED: the words have the wait's name, with an address in it.
- * Returns whether it added something. */
-bool add_kernel_side(const struct scene *s, const struct thread_group *group, uint32_t node,
-                     bool named, struct text *words, struct finding *f);

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "summary/heaviest_paths.h"
+#include "summary/kernel_side.h"
 #include "summary/process_name.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "summary/heaviest_paths.h"
+#include "summary/kernel_side.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 

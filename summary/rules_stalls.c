@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "summary/heaviest_paths.h"
+#include "summary/kernel_side.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_doing.h"
 #include "summary/rule_words.h"

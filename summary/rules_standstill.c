@@ -7,6 +7,7 @@
 #include "base/minmax.h"
 #include "summary/delays.h"
 #include "summary/frame_name.h"
+#include "summary/kernel_side.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 

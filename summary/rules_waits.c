@@ -6,6 +6,7 @@
 #include "base/minmax.h"
 #include "summary/delays.h"
 #include "summary/heaviest_paths.h"
+#include "summary/kernel_side.h"
 #include "summary/meanwhile.h"
 #include "summary/polling.h"
 #include "summary/rule_classes.h"

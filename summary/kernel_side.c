@@ -1,5 +1,5 @@
-/* The other side of a wait in the kernel: a child, the end of a pipe, the holder of a file's
- * lock. */
+#include "summary/kernel_side.h"
+
 #include <stdlib.h>
 
 #include "base/hash.h"

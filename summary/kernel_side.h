@@ -1,0 +1,11 @@
+/* The other side of a wait in the kernel, in words: a child, the end of a pipe, the holder of a
+ * file's lock. */
+#pragma once
+
+#include "summary/rules.h"
+
+/* " It waits for its child 4711 (sleep).": whom or what GROUP's waits at NODE are for, where the
+ * kernel showed most of their time.  NAMED: the words have the wait's name, with an address in it.
+ * Returns whether it added something. */
+bool add_kernel_side(const struct scene *s, const struct thread_group *group, uint32_t node,
+                     bool named, struct text *words, struct finding *f);
