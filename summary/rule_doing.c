@@ -41,6 +41,32 @@ bool doing_collects(struct tally *t, struct call_path *ret, int64_t *ret_ns)
 
 /* ---- whom it waits for ---- */
 
+bool add_thing_of(const struct scene *s, const struct run *run, uint32_t node, struct text *words)
+{
+    static const char *const things[] = {
+        [FUTEX_UNKNOWN] = "",
+        [FUTEX_LOCK] = " for a lock",
+        [FUTEX_RWLOCK] = " for an rwlock",
+        [FUTEX_CONDITION] = " for a condition",
+        [FUTEX_SEMAPHORE] = " for a semaphore",
+        [FUTEX_JOIN] = " for a thread to end",
+        [FUTEX_BARRIER] = " at a barrier",
+    };
+    const struct profile_thread *holder = holders_thread(s->holders, run);
+    const struct thread_group *group = holder ? groups_of(s->g, holder) : NULL;
+    const struct wait_side *side = holders_side(s->holders, run->at);
+    if (!group)
+        text_add(words, things[call_tree_node(s->g->tree, node).futex]);
+    else if (side->thing == THING_THREAD)
+        text_addf(words, " for %s to end", group->noun);
+    if (!group || side->thing == THING_THREAD)
+        return group != NULL;
+    text_add(words, " for ");
+    wait_side_add_thing(words, s->p, side);
+    text_addf(words, " held by %s", group->noun);
+    return true;
+}
+
 /* The longest of T's runs that wait in the path of NODE, and when it did within T's time. */
 struct found_wait {
     const struct run *run;
@@ -167,6 +193,27 @@ void doing_release(struct doing *d)
 {
     free(d->words);
     *d = (struct doing){.words = NULL};
+}
+
+void add_meanwhile(const struct scene *s, const struct thread_group *group,
+                   const struct interval *waits, size_t n, struct text *words, struct finding *f)
+{
+    struct tally t;
+    struct call_path path;
+    tally_init(&t, s->g->tree, TALLY_ALL);
+    for (size_t i = 0; i < group->n; i++)
+        tally_add(&t, group->threads[i]->thread, waits, n);
+    if (call_paths_heaviest(&t, &path, 1)) {
+        double share = share_of(path.ns, t.all_ns);
+        text_addf(words, " Meanwhile %s %s ", group->noun, group->plural ? "are" : "is");
+        add_percent(words, share);
+        text_add(words, " in ");
+        add_way(words, &path);
+        text_add(words, ".");
+        add_figure(f, "meanwhile_share", share);
+        call_path_release(&path);
+    }
+    tally_release(&t);
 }
 
 /* ---- between two waits ---- */

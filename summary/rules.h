@@ -81,11 +81,5 @@ bool rule_tells_pauses_of(const struct scene *s, struct thread_group *group);
 bool rule_finds_no_thread_for(const struct scene *s, const struct thread_summary *loop);
 /* Does one of GROUP run the event loop of tasks of which rule_tasks() or rule_executor() finds? */
 bool rule_finds_tasks_of(const struct scene *s, const struct thread_group *group);
-/* " for a condition", " for a mutex held by refresh", " for load to end": what RUN, which ends in
- * NODE, waits for in memory.  Returns whether a thread is named. */
-bool add_thing_of(const struct scene *s, const struct run *run, uint32_t node, struct text *words);
-/* " Meanwhile worker is 94% in run > ask.": GROUP's heaviest path within WAITS, N of them. */
-void add_meanwhile(const struct scene *s, const struct thread_group *group,
-                   const struct interval *waits, size_t n, struct text *words, struct finding *f);
 /* Is GROUP of the process of which rule_stuck() finds? */
 bool rule_finds_stuck_of(const struct scene *s, const struct thread_group *group);

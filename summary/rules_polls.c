@@ -5,6 +5,7 @@
 #include "summary/meanwhile.h"
 #include "summary/polling.h"
 #include "summary/rule_classes.h"
+#include "summary/rule_doing.h"
 #include "summary/rule_words.h"
 
 static const double least_share = 0.3; /* of a thread's time */

@@ -9,6 +9,7 @@
 #include "summary/frame_name.h"
 #include "summary/kernel_side.h"
 #include "summary/rule_classes.h"
+#include "summary/rule_doing.h"
 #include "summary/rule_words.h"
 
 enum { LEAST_STOPPED_NS = NS_PER_S / 2, MOST_TOLD = 3 };

@@ -2,6 +2,7 @@
  * be read: a wake-up was lost, a pool waits for itself, a lock was inherited. */
 #include "base/clock.h"
 #include "base/minmax.h"
+#include "summary/rule_doing.h"
 #include "summary/rule_words.h"
 
 enum { LEAST_STUCK_NS = NS_PER_S / 2, MOST_NAMED = 3 };
@@ -100,32 +101,6 @@ bool rule_finds_stuck_of(const struct scene *s, const struct thread_group *group
 }
 
 /* ---- words ---- */
-
-bool add_thing_of(const struct scene *s, const struct run *run, uint32_t node, struct text *words)
-{
-    static const char *const things[] = {
-        [FUTEX_UNKNOWN] = "",
-        [FUTEX_LOCK] = " for a lock",
-        [FUTEX_RWLOCK] = " for an rwlock",
-        [FUTEX_CONDITION] = " for a condition",
-        [FUTEX_SEMAPHORE] = " for a semaphore",
-        [FUTEX_JOIN] = " for a thread to end",
-        [FUTEX_BARRIER] = " at a barrier",
-    };
-    const struct profile_thread *holder = holders_thread(s->holders, run);
-    const struct thread_group *group = holder ? groups_of(s->g, holder) : NULL;
-    const struct wait_side *side = holders_side(s->holders, run->at);
-    if (!group)
-        text_add(words, things[call_tree_node(s->g->tree, node).futex]);
-    else if (side->thing == THING_THREAD)
-        text_addf(words, " for %s to end", group->noun);
-    if (!group || side->thing == THING_THREAD)
-        return group != NULL;
-    text_add(words, " for ");
-    wait_side_add_thing(words, s->p, side);
-    text_addf(words, " held by %s", group->noun);
-    return true;
-}
 
 static void add_group(const struct scene *s, const struct thread_group *group,
                       const struct profile_thread *thread, const struct run *last,

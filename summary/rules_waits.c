@@ -21,27 +21,6 @@ static const double explained_share = 0.9, named_share = 0.1; /* of the samples 
 
 /* ---- meanwhile ---- */
 
-void add_meanwhile(const struct scene *s, const struct thread_group *group,
-                   const struct interval *waits, size_t n, struct text *words, struct finding *f)
-{
-    struct tally t;
-    struct call_path path;
-    tally_init(&t, s->g->tree, TALLY_ALL);
-    for (size_t i = 0; i < group->n; i++)
-        tally_add(&t, group->threads[i]->thread, waits, n);
-    if (call_paths_heaviest(&t, &path, 1)) {
-        double share = share_of(path.ns, t.all_ns);
-        text_addf(words, " Meanwhile %s %s ", group->noun, group->plural ? "are" : "is");
-        add_percent(words, share);
-        text_add(words, " in ");
-        add_way(words, &path);
-        text_add(words, ".");
-        add_figure(f, "meanwhile_share", share);
-        call_path_release(&path);
-    }
-    tally_release(&t);
-}
-
 /* Is NODE, which is no wait, in a function that only waits? */
 static bool is_way_to_wait(const struct call_tree *t, uint32_t node)
 {
