@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "summary/group_facts.h"
 #include "summary/known.h"
 #include "summary/leader.h"
 #include "summary/rule_classes.h"
@@ -429,6 +430,9 @@ void findings_init(struct findings *f, const struct groups *g)
     s.lead = f->ledger.leader;
     struct known_frames known = known_frames_new(g->v);
     s.known = &known;
+    struct facts facts;
+    facts_init(&facts, &s);
+    s.facts = &facts;
     for (; f->n < N_RULES; f->n++) {
         f->items[f->n].rule = rules[f->n].key;
         if (rules[f->n].of_all)
@@ -448,6 +452,7 @@ void findings_init(struct findings *f, const struct groups *g)
         f->printed[f->n_printed++] = &f->items[f->n++];
     }
     tell_no_leader(f, g);
+    facts_release(&facts);
     free(known.items);
     holders_release(&holders);
 }

@@ -5,15 +5,16 @@
 #include "summary/findings.h"
 #include "summary/holders.h"
 #include "summary/wait_class.h"
-#include "summary/wait_graph.h"
 
 struct known_frames; /* known.h */
+struct facts;        /* group_facts.h */
 /* The input of a rule. */
 struct scene {
     const struct groups *g;
     const struct profile *p;
     struct holders *holders;
     const struct known_frames *known;
+    const struct facts *facts;
     int64_t wall_ns;           /* of the recording */
     struct thread_group *lead; /* whose time the user misses; NULL: nobody's */
 };
@@ -22,8 +23,10 @@ typedef void rule_judge(const struct scene *s, struct thread_group *group, struc
 
 /* rules_peers.c */
 rule_judge rule_only_children, rule_differs;
+/* rules_circle.c */
+rule_judge rule_deadlock, rule_circular_wait;
 /* rules_held.c */
-rule_judge rule_deadlock, rule_circular_wait, rule_held;
+rule_judge rule_held;
 /* rules_starts.c */
 rule_judge rule_starts;
 /* rules_stuck.c */
@@ -71,15 +74,9 @@ enum held_by { HELD_UNKNOWN, HELD_BY_ONE, HELD_BY_SEVERAL };
 enum held_by holder_of_locks(const struct scene *s, const struct thread_group *group);
 /* Does rule_held() say of GROUP whom it waits for? */
 bool rule_finds_holder_of(const struct scene *s, const struct thread_group *group);
-/* Does a thread of GROUP wait in a circle, or behind one, that rule_deadlock() or
- * rule_circular_wait() finds? */
-bool rule_finds_circle_of(const struct scene *s, const struct thread_group *group);
-
 /* Does rule_stalls() say of GROUP for how long Python's collector keeps it? */
 bool rule_tells_pauses_of(const struct scene *s, struct thread_group *group);
 /* Do tasks of LOOP's event loop wait for a free thread, as rule_executor() finds? */
 bool rule_finds_no_thread_for(const struct scene *s, const struct thread_summary *loop);
 /* Does one of GROUP run the event loop of tasks of which rule_tasks() or rule_executor() finds? */
 bool rule_finds_tasks_of(const struct scene *s, const struct thread_group *group);
-/* Is GROUP of the process of which rule_stuck() finds? */
-bool rule_finds_stuck_of(const struct scene *s, const struct thread_group *group);

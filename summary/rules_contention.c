@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "summary/group_facts.h"
 #include "summary/heaviest_paths.h"
 #include "summary/kernel_side.h"
 #include "summary/process_name.h"
@@ -295,6 +296,6 @@ void rule_contention(const struct scene *s, struct thread_group *group, struct f
     add_figure(f, "holders", (double)c.n_holders);
     f->weight = share * (group == s->lead ? 1 : 0.9) + 0.1;
     if (at && share >= contended_share && share_of(lock_ns, c.ns) >= one_lock_part &&
-        !has_one_holder(&c) && !rule_finds_circle_of(s, group) && !rule_finds_stuck_of(s, group))
+        !has_one_holder(&c) && !facts_about(s, group)->in_circle && !facts_about(s, group)->stuck)
         tell(s, group, &c, at, share, f);
 }

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/minmax.h"
+#include "summary/group_facts.h"
 #include "summary/heaviest_paths.h"
 #include "summary/kernel_side.h"
 #include "summary/rule_classes.h"
@@ -294,7 +295,7 @@ static bool is_told(const struct scene *s, const struct thread_group *group,
                     const struct held_wait *w)
 {
     return share_of(w->ns, group->wall_ns) >= long_wait && is_explained(group, w) &&
-           is_news(group, w) && !rule_finds_circle_of(s, group) && !rule_finds_stuck_of(s, group);
+           is_news(group, w) && !facts_about(s, group)->in_circle && !facts_about(s, group)->stuck;
 }
 
 /* Of GROUP's waits for locks and for ends those that last longer. */

@@ -1,0 +1,21 @@
+/* What several rules ask of a group, found once for all of them: no rule asks another one. */
+#pragma once
+
+#include "summary/rules.h"
+#include "summary/stuck.h"
+#include "summary/wait_graph.h"
+
+struct group_facts {
+    bool in_circle; /* a thread of it waits in one of the circles, or behind one */
+    bool stuck;     /* it is of the process that is stuck */
+};
+struct facts {
+    struct wait_graph circles; /* circles_find() */
+    struct stuck stuck;
+    struct group_facts *of_groups; /* by group */
+};
+/* S needs its facts for nothing yet. */
+void facts_init(struct facts *f, const struct scene *s);
+void facts_release(struct facts *f);
+/* Of a group of S->g itself, no single thread of one. */
+const struct group_facts *facts_about(const struct scene *s, const struct thread_group *group);
