@@ -6,18 +6,28 @@
 #include "base/alloc.h"
 #include "summary/circles.h"
 
+static struct group_facts find_facts(const struct scene *s, const struct facts *f,
+                                     const struct thread_group *group)
+{
+    struct held_wait locks = held_wait_of(s, group, HELD_LOCKS);
+    struct held_wait joins = held_wait_of(s, group, HELD_JOINS);
+    struct group_facts ret = {
+        .in_circle = circles_have(s, &f->circles, group),
+        .stuck = stuck_has(&f->stuck, group),
+        .locks_held = held_by_whom(group, &locks),
+        .held = joins.ns > locks.ns ? joins : locks,
+    };
+    ret.holder_told = held_wait_is_news(group, &ret.held) && !ret.in_circle && !ret.stuck;
+    return ret;
+}
+
 void facts_init(struct facts *f, const struct scene *s)
 {
     *f = (struct facts){.circles = circles_find(s),
                         .of_groups = xcalloc(s->g->n, sizeof *f->of_groups)};
     f->stuck = stuck_find(s, &f->circles);
-    for (size_t i = 0; i < s->g->n; i++) {
-        const struct thread_group *group = &s->g->items[i];
-        f->of_groups[i] = (struct group_facts){
-            .in_circle = circles_have(s, &f->circles, group),
-            .stuck = stuck_has(&f->stuck, group),
-        };
-    }
+    for (size_t i = 0; i < s->g->n; i++)
+        f->of_groups[i] = find_facts(s, f, &s->g->items[i]);
 }
 
 void facts_release(struct facts *f)

@@ -1,13 +1,17 @@
 /* What several rules ask of a group, found once for all of them: no rule asks another one. */
 #pragma once
 
+#include "summary/held_wait.h"
 #include "summary/rules.h"
 #include "summary/stuck.h"
 #include "summary/wait_graph.h"
 
 struct group_facts {
-    bool in_circle; /* a thread of it waits in one of the circles, or behind one */
-    bool stuck;     /* it is of the process that is stuck */
+    bool in_circle;          /* a thread of it waits in one of the circles, or behind one */
+    bool stuck;              /* it is of the process that is stuck */
+    enum held_by locks_held; /* held_by_whom() */
+    struct held_wait held;   /* of its waits for locks and for ends those that last longer */
+    bool holder_told;        /* rule_held() says for whom these are */
 };
 struct facts {
     struct wait_graph circles; /* circles_find() */

@@ -68,12 +68,6 @@ rule_judge rule_stalls;
 /* rules_loop.c */
 rule_judge rule_event_loop, rule_ready_loop;
 
-/* The holder of the locks that GROUP waits for, where it waits for locks more than for anything
- * else and the holder was read in most of that time. */
-enum held_by { HELD_UNKNOWN, HELD_BY_ONE, HELD_BY_SEVERAL };
-enum held_by holder_of_locks(const struct scene *s, const struct thread_group *group);
-/* Does rule_held() say of GROUP whom it waits for? */
-bool rule_finds_holder_of(const struct scene *s, const struct thread_group *group);
 /* Does rule_stalls() say of GROUP for how long Python's collector keeps it? */
 bool rule_tells_pauses_of(const struct scene *s, struct thread_group *group);
 /* Do tasks of LOOP's event loop wait for a free thread, as rule_executor() finds? */

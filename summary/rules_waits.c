@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "summary/delays.h"
+#include "summary/group_facts.h"
 #include "summary/heaviest_paths.h"
 #include "summary/kernel_side.h"
 #include "summary/meanwhile.h"
@@ -161,7 +162,7 @@ void rule_waits_meanwhile(const struct scene *s, struct thread_group *group, str
     f->weight = share;
     if (share < long_wait ||
         profile_time_step_ns(s->p) > 0 || /* the coincidence is unknown from here on */
-        holder_of_locks(s, group) == HELD_BY_ONE || rule_finds_holder_of(s, group) ||
+        facts_about(s, group)->locks_held == HELD_BY_ONE || facts_about(s, group)->holder_told ||
         !heaviest_in_class(&group->tally, CLASS_ORDINARY, &path))
         return;
     size_t n = 0;
@@ -243,7 +244,7 @@ static void add_other_side(const struct scene *s, const struct thread_group *gro
         add_figure(f, "children_cpus", cpus);
         text_addf(words, " Its children used %.1f CPU%s.", cpus, cpus < 1.05 ? "" : "s");
     } else if (node.futex == FUTEX_LOCK || node.futex == FUTEX_RWLOCK) {
-        enum held_by held = holder_of_locks(s, group);
+        enum held_by held = facts_about(s, group)->locks_held;
         if (held == HELD_BY_SEVERAL)
             text_add(words, " Several threads take turns with that lock.");
         else if (held == HELD_UNKNOWN)
