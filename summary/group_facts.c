@@ -5,9 +5,22 @@
 
 #include "base/alloc.h"
 #include "summary/circles.h"
+#include "summary/returns.h"
+#include "summary/rule_doing.h"
+
+/* Does rule_stalls() tell of a pause of the collector? */
+static bool tells_pauses(const struct scene *s, struct thread_group *group)
+{
+    struct returns r;
+    if (!returns_are_asked(s, group) || !returns_find(s, group, &r))
+        return false;
+    bool told = returns_stall(s, group, &r) && is_pause(s, group, r.stalls);
+    returns_release(&r, group);
+    return told;
+}
 
 static struct group_facts find_facts(const struct scene *s, const struct facts *f,
-                                     const struct thread_group *group)
+                                     struct thread_group *group)
 {
     struct held_wait locks = held_wait_of(s, group, HELD_LOCKS);
     struct held_wait joins = held_wait_of(s, group, HELD_JOINS);
@@ -16,6 +29,7 @@ static struct group_facts find_facts(const struct scene *s, const struct facts *
         .stuck = stuck_has(&f->stuck, group),
         .locks_held = held_by_whom(group, &locks),
         .held = joins.ns > locks.ns ? joins : locks,
+        .pauses_told = tells_pauses(s, group),
     };
     ret.holder_told = held_wait_is_news(group, &ret.held) && !ret.in_circle && !ret.stuck;
     return ret;

@@ -11,6 +11,7 @@ struct group_facts {
     bool stuck;              /* it is of the process that is stuck */
     enum held_by locks_held; /* held_by_whom() */
     struct held_wait held;   /* of its waits for locks and for ends those that last longer */
+    bool pauses_told;        /* rule_stalls() says for how long Python's collector keeps it */
     bool holder_told;        /* rule_held() says for whom these are */
 };
 struct facts {

@@ -40,5 +40,5 @@ bool is_pause(const struct scene *s, const struct thread_group *group, const str
 void add_away(const struct scene *s, const struct thread_group *group, const struct stalls *stalls,
               bool stalled, struct text *words);
 /* " It spends 60% of its other time in handle a.py:3.", where GROUP waits for requests most of
- * its time.  rules_stalls.c */
+ * its time. */
 void add_rest_of_waits(const struct scene *s, struct thread_group *group, struct text *words);

@@ -68,8 +68,6 @@ rule_judge rule_stalls;
 /* rules_loop.c */
 rule_judge rule_event_loop, rule_ready_loop;
 
-/* Does rule_stalls() say of GROUP for how long Python's collector keeps it? */
-bool rule_tells_pauses_of(const struct scene *s, struct thread_group *group);
 /* Do tasks of LOOP's event loop wait for a free thread, as rule_executor() finds? */
 bool rule_finds_no_thread_for(const struct scene *s, const struct thread_summary *loop);
 /* Does one of GROUP run the event loop of tasks of which rule_tasks() or rule_executor() finds? */

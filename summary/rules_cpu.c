@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "summary/cpu_shortage.h"
 #include "summary/frame_name.h"
+#include "summary/group_facts.h"
 #include "summary/known.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_doing.h"
@@ -245,7 +246,7 @@ void rule_collects(const struct scene *s, struct thread_group *group, struct fin
     double share = share_of(ns, group->wall_ns);
     add_figure(f, "share", share);
     f->weight = share * 1.5;
-    if (share >= collect_share && !rule_tells_pauses_of(s, group)) {
+    if (share >= collect_share && !facts_about(s, group)->pauses_told) {
         struct text words = {0};
         bool at_end = is_at_python_end(s, path.node);
         text_addf(&words, "%s spend%s ", group->noun, verb_s(group));

@@ -1,211 +1,11 @@
 /* The rule about threads that wait for most of their time, as servers do and what works at a rate,
  * and now and then stay away from that wait for long.  Those with an event loop are
  * rules_loop.c's. */
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/alloc.h"
 #include "base/clock.h"
-#include "summary/heaviest_paths.h"
 #include "summary/kernel_side.h"
-#include "summary/rule_classes.h"
+#include "summary/returns.h"
 #include "summary/rule_doing.h"
 #include "summary/rule_words.h"
-
-static const double waits_mostly = 0.5;
-static const double never_returns = 0.98; /* of its time away, the function that waits is there */
-enum { LEAST_WAITS = 10 };                /* who waits once and then works does not stall */
-
-/* ---- what it comes back to ---- */
-
-/* What GROUP's threads come back to, and what they do between. */
-struct returns {
-    struct call_path path; /* to the wait that has most of their time */
-    struct call_path_keys keys;
-    uint32_t function;     /* the user's that waits; 0: none */
-    double share;          /* of their time they are there */
-    uint64_t n;            /* how often they waited there */
-    struct stalls *stalls; /* by thread */
-    bool sleeps;           /* it waits for time to pass, as what works at a rate does */
-    bool serves; /* whoever has connected; or that function calls whatever else they do, as one that
-                    serves requests does */
-};
-
-static void returns_release(struct returns *r, size_t n)
-{
-    for (size_t i = 0; r->stalls && i < n; i++)
-        stalls_release(&r->stalls[i]);
-    free(r->stalls);
-    call_path_release(&r->path);
-}
-
-/* Is NODE in a function that waits for what one of its own threads does: a result, an event? */
-static bool is_for_result(const struct call_tree *t, uint32_t node)
-{
-    static const char *const words[] = {"uture", "Event", "arrier", "join", "latch", NULL};
-    for (; node && call_tree_node(t, node).role != ROLE_OWN; node = call_tree_node(t, node).parent)
-        for (size_t i = 0; words[i]; i++)
-            if (strstr(call_tree_node(t, node).frame->name, words[i]))
-                return true;
-    return false;
-}
-
-/* Is NODE, a wait, one for whoever comes, as far as its call and the functions there say so? */
-static bool is_for_requests(const struct call_tree *t, uint32_t node)
-{
-    static const unsigned queues = 1U << FUTEX_CONDITION | 1U << FUTEX_SEMAPHORE;
-    static const char *const calls[] = {"flock", "fcntl", NULL};
-    const struct call_node at = call_tree_node(t, node);
-    const char *call = at.frame->call;
-    if (str_starts(call, "futex"))
-        return queues >> at.futex & 1 && !is_for_result(t, node);
-    return !str_is_one_of(call, calls) && !str_starts(call, "wait") && !str_ends(call, "nanosleep");
-}
-
-static bool is_there(const struct scene *s, const struct returns *r, const struct run *run)
-{
-    if (run->state != RUN_BLOCKED)
-        return false;
-    uint32_t node = call_tree_of(s->g->tree, run->at);
-    if (node == r->path.node)
-        return true;
-    if (class_of_node(s->g->tree, node) != (r->sleeps ? CLASS_SLEEP : CLASS_ORDINARY))
-        return false;
-    const struct call_path_keys keys = call_path_keys(s->g->tree, node);
-    return call_path_same(&keys, &r->keys);
-}
-
-/* How long THREAD was away, in *RET_NS; returns for how much of it R's function was there. */
-static int64_t inside_ns(const struct scene *s, const struct returns *r,
-                         const struct profile_thread *thread, const struct stalls *stalls,
-                         int64_t *ret_ns)
-{
-    int64_t ns = 0;
-    size_t k = 0;
-    for (size_t i = 0; i < stalls->n; i++) {
-        while (thread->runs[k].start_ns < stalls->away[i].start_ns)
-            k++;
-        int64_t here_ns = thread->runs[k].weights.wall_ns;
-        bool inside = call_tree_is_within(s->g->tree, call_tree_of(s->g->tree, thread->runs[k].at),
-                                          r->function);
-        ns += inside ? here_ns : 0;
-        *ret_ns += here_ns;
-    }
-    return ns;
-}
-
-struct return_sums {
-    uint64_t waits; /* there, most of which no sample sees end */
-    int64_t there_ns;
-    int64_t answer_ns; /* of it, for an answer: from whom the program connected to */
-    int64_t client_ns; /* for whoever has connected, or will */
-    int64_t away_ns;
-    int64_t within_ns; /* of it, in the function that waits */
-};
-
-/* What THREAD does, for R. */
-static struct stalls stalls_of(const struct scene *s, const struct returns *r,
-                               const struct profile_thread *thread, struct return_sums *sums)
-{
-    static const unsigned clients = 1U << BLOCKER_CLIENT | 1U << BLOCKER_LISTENER;
-    struct stalls stalls = {.n = 0};
-    for (size_t i = 0; i < thread->n_runs && !thread->n_folded; i++) {
-        const struct run *run = &thread->runs[i];
-        if (!is_there(s, r, run)) {
-            stalls_add_away(&stalls, run);
-            continue;
-        }
-        int64_t ns = run->weights.wall_ns;
-        stalls_add_back(&stalls, run, true);
-        sums->there_ns += ns;
-        sums->waits += run->waits ? run->waits : 1;
-        sums->answer_ns += holders_is_for(s->holders, run->at, 1U << BLOCKER_PEER) ? ns : 0;
-        sums->client_ns += holders_is_for(s->holders, run->at, clients) ? ns : 0;
-    }
-    return stalls;
-}
-
-static void see_threads(const struct scene *s, const struct thread_group *group, struct returns *r)
-{
-    struct return_sums sums = {.there_ns = 0};
-    r->stalls = xcalloc(group->n, sizeof *r->stalls);
-    for (size_t i = 0; i < group->n; i++) {
-        const struct profile_thread *thread = group->threads[i]->thread;
-        r->stalls[i] = stalls_of(s, r, thread, &sums);
-        sums.within_ns += inside_ns(s, r, thread, &r->stalls[i], &sums.away_ns);
-    }
-    r->n = sums.waits;
-    bool never_left = r->function && share_of(sums.within_ns, sums.away_ns) >= never_returns;
-    r->share = 2 * sums.answer_ns > sums.there_ns ? 0 : share_of(sums.there_ns, group->wall_ns);
-    r->serves = !r->sleeps && (never_left || 2 * sums.client_ns > sums.there_ns);
-}
-
-/* The path to the wait in CLASS that has most of the time of GROUP, if that is most of its time. */
-static bool find_wait(struct thread_group *group, enum wait_class class, struct call_path *ret)
-{
-    if (!heaviest_in_class(&group->tally, class, ret))
-        return false;
-    if (share_of(ret->ns, group->wall_ns) >= waits_mostly)
-        return true;
-    call_path_release(ret);
-    return false;
-}
-
-/* False: GROUP's threads do not wait for requests, or for time, most of their time, and nothing is
- * to be released. */
-static bool find_returns(const struct scene *s, struct thread_group *group, struct returns *ret)
-{
-    *ret = (struct returns){.n = 0};
-    if (!find_wait(group, CLASS_ORDINARY, &ret->path)) {
-        ret->sleeps = find_wait(group, CLASS_SLEEP, &ret->path);
-        if (!ret->sleeps)
-            return false;
-    }
-    if (ret->sleeps || is_for_requests(s->g->tree, ret->path.node)) {
-        ret->keys = call_path_keys(s->g->tree, ret->path.node);
-        ret->function = call_tree_own(s->g->tree, ret->path.node);
-        see_threads(s, group, ret);
-    }
-    if (ret->share >= waits_mostly)
-        return true;
-    returns_release(ret, group->n);
-    return false;
-}
-
-/* ---- words ---- */
-
-/* Is the longest time away one that a reader should know of? */
-static bool is_stall(const struct scene *s, const struct thread_group *group,
-                     const struct returns *r)
-{
-    const struct stall *longest = &r->stalls[stalls_worst(r->stalls, group->n)].longest;
-    if (profile_time_step_ns(s->p) > 0 || r->n < LEAST_WAITS) /* samples lost their order */
-        return false;
-    if (is_pause(s, group, r->stalls))
-        return true;
-    if (stall_ns(longest) < STALL_NS || longest->samples < STALL_SAMPLES)
-        return false;
-    struct doing doing = doing_in_stall(s, group, r->stalls);
-    bool stall = doing.words && (doing.odd || r->serves);
-    doing_release(&doing);
-    return stall;
-}
-
-/* The main thread of a server is asked for its stalls also where others do more. */
-static bool is_asked(const struct scene *s, const struct thread_group *group)
-{
-    return group == s->lead || group->leads;
-}
-
-bool rule_tells_pauses_of(const struct scene *s, struct thread_group *group)
-{
-    struct returns r;
-    if (!is_asked(s, group) || !find_returns(s, group, &r))
-        return false;
-    bool told = is_stall(s, group, &r) && is_pause(s, group, r.stalls);
-    returns_release(&r, group->n);
-    return told;
-}
 
 /* " It waits 92% of its time in serve a.py:9 > recvfrom socket." */
 static void add_waits(const struct scene *s, struct thread_group *group, const struct returns *r,
@@ -223,13 +23,13 @@ static void add_waits(const struct scene *s, struct thread_group *group, const s
 void rule_stalls(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     struct returns r;
-    if (!is_asked(s, group) || !find_returns(s, group, &r))
+    if (!returns_are_asked(s, group) || !returns_find(s, group, &r))
         return;
     const struct stall *longest = &r.stalls[stalls_worst(r.stalls, group->n)].longest;
     add_figure(f, "share", r.share);
     add_figure(f, "longest_stall_s", (double)stall_ns(longest) / NS_PER_S);
     f->weight = group == s->lead ? 0.7 : 0.35;
-    if (is_stall(s, group, &r)) {
+    if (returns_stall(s, group, &r)) {
         struct text words = {0};
         text_addf(&words, "%s stall%s between %s waits.", group->noun, verb_s(group),
                   possessive(group));
@@ -237,15 +37,5 @@ void rule_stalls(const struct scene *s, struct thread_group *group, struct findi
         add_waits(s, group, &r, &words, f);
         f->words = words.s;
     }
-    returns_release(&r, group->n);
-}
-
-void add_rest_of_waits(const struct scene *s, struct thread_group *group, struct text *words)
-{
-    struct returns r;
-    if (!find_returns(s, group, &r))
-        return;
-    if (r.serves)
-        add_away(s, group, r.stalls, false, words);
-    returns_release(&r, group->n);
+    returns_release(&r, group);
 }

@@ -1,0 +1,29 @@
+/* Threads that come back to one wait again and again, as servers do and what works at a rate.
+ * Private to the rules. */
+#pragma once
+
+#include "summary/rules.h"
+#include "summary/stalls.h"
+
+/* What GROUP's threads come back to, and what they do between. */
+struct returns {
+    struct call_path path; /* to the wait that has most of their time */
+    struct call_path_keys keys;
+    uint32_t function;     /* the user's that waits; 0: none */
+    double share;          /* of their time they are there */
+    uint64_t n;            /* how often they waited there */
+    struct stalls *stalls; /* by thread */
+    bool sleeps;           /* it waits for time to pass, as what works at a rate does */
+    bool serves; /* whoever has connected; or that function calls whatever else they do, as one that
+                    serves requests does */
+};
+
+/* False: GROUP's threads do not wait for requests, or for time, most of their time, and nothing is
+ * to be released. */
+bool returns_find(const struct scene *s, struct thread_group *group, struct returns *ret);
+/* Is the longest time away from it one that a reader should know of? */
+bool returns_stall(const struct scene *s, const struct thread_group *group,
+                   const struct returns *r);
+/* Is GROUP asked for its stalls?  The main thread of a server is, also where others do more. */
+bool returns_are_asked(const struct scene *s, const struct thread_group *group);
+void returns_release(struct returns *r, const struct thread_group *group);
