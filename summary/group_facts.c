@@ -5,8 +5,11 @@
 
 #include "base/alloc.h"
 #include "summary/circles.h"
+#include "summary/executor.h"
 #include "summary/returns.h"
 #include "summary/rule_doing.h"
+#include "summary/task_kinds.h"
+#include "summary/task_waits.h"
 
 /* Does rule_stalls() tell of a pause of the collector? */
 static bool tells_pauses(const struct scene *s, struct thread_group *group)
@@ -19,6 +22,24 @@ static bool tells_pauses(const struct scene *s, struct thread_group *group)
     return told;
 }
 
+/* Does rule_tasks() or rule_executor() tell of tasks of LOOP's? */
+static bool tells_tasks(const struct scene *s, const struct thread_summary *loop)
+{
+    if (task_loop_idle_share(s, loop) < task_idle_share)
+        return false;
+    struct executor executor = executor_of(s, loop);
+    return executor_lacks_threads(&executor) || task_most(s, loop, task_fault_of) ||
+           task_most(s, loop, task_fact_of);
+}
+
+static bool tells_tasks_of(const struct scene *s, const struct thread_group *group)
+{
+    size_t i = 0;
+    while (i < group->n && !tells_tasks(s, group->threads[i]))
+        i++;
+    return i < group->n;
+}
+
 static struct group_facts find_facts(const struct scene *s, const struct facts *f,
                                      struct thread_group *group)
 {
@@ -29,6 +50,7 @@ static struct group_facts find_facts(const struct scene *s, const struct facts *
         .stuck = stuck_has(&f->stuck, group),
         .locks_held = held_by_whom(group, &locks),
         .held = joins.ns > locks.ns ? joins : locks,
+        .tasks_told = tells_tasks_of(s, group),
         .pauses_told = tells_pauses(s, group),
     };
     ret.holder_told = held_wait_is_news(group, &ret.held) && !ret.in_circle && !ret.stuck;

@@ -11,8 +11,10 @@ struct group_facts {
     bool stuck;              /* it is of the process that is stuck */
     enum held_by locks_held; /* held_by_whom() */
     struct held_wait held;   /* of its waits for locks and for ends those that last longer */
-    bool pauses_told;        /* rule_stalls() says for how long Python's collector keeps it */
-    bool holder_told;        /* rule_held() says for whom these are */
+    /* What a rule tells about it, so that others do not: */
+    bool holder_told; /* for whom its waits HELD are: rule_held() */
+    bool tasks_told; /* what the tasks of its event loops wait for: rule_tasks(), rule_executor() */
+    bool pauses_told; /* for how long Python's collector keeps it: rule_stalls() */
 };
 struct facts {
     struct wait_graph circles; /* circles_find() */

@@ -67,8 +67,3 @@ rule_judge rule_spinning;
 rule_judge rule_stalls;
 /* rules_loop.c */
 rule_judge rule_event_loop, rule_ready_loop;
-
-/* Do tasks of LOOP's event loop wait for a free thread, as rule_executor() finds? */
-bool rule_finds_no_thread_for(const struct scene *s, const struct thread_summary *loop);
-/* Does one of GROUP run the event loop of tasks of which rule_tasks() or rule_executor() finds? */
-bool rule_finds_tasks_of(const struct scene *s, const struct thread_group *group);

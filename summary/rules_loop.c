@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "summary/group_facts.h"
 #include "summary/heaviest_paths.h"
 #include "summary/idle.h"
 #include "summary/pools.h"
@@ -259,7 +260,7 @@ static void judge_loop(const struct scene *s, const struct thread_group *group,
     if (!loop->kind || idle < loop_share || loop->polls < (stalled ? LEAST_POLLS : 1))
         return;
     struct text words = {0};
-    if (!add_loop(s, group, loop, stalls, stalled, &words) && rule_finds_tasks_of(s, group))
+    if (!add_loop(s, group, loop, stalls, stalled, &words) && facts_about(s, group)->tasks_told)
         text_release(&words);
     f->words = words.s;
 }

@@ -133,6 +133,8 @@ static int64_t loop_idle_ns(const struct scene *s, const struct profile_thread *
     return ns;
 }
 
+const double task_idle_share = 0.5;
+
 double task_loop_idle_share(const struct scene *s, const struct thread_summary *loop)
 {
     size_t n = 0;

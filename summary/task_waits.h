@@ -1,4 +1,4 @@
-/* What tasks of asyncio's wait for, in words.  Private to rules_tasks.c and rules_executor.c. */
+/* What tasks of asyncio's wait for, in words.  Private to the rules. */
 #pragma once
 
 #include "summary/rules.h"
@@ -18,5 +18,7 @@ void task_add_functions(const struct scene *s, const struct profile_task_wait *w
 /* What part of its time the thread LOOP polls in an event loop of asyncio's; 0 also where no task
  * waits: then no stack needs a look. */
 double task_loop_idle_share(const struct scene *s, const struct thread_summary *loop);
+/* From here on the tasks wait for something else than for their turn to run. */
+extern const double task_idle_share;
 /* For GROUP, of one thread: " main runs their event loop and is idle 99% of its time. …" */
 void task_add_loop(const struct scene *s, const struct thread_group *group, struct text *words);
