@@ -17,7 +17,6 @@ struct returns {
     bool serves; /* whoever has connected; or that function calls whatever else they do, as one that
                     serves requests does */
 };
-
 /* False: GROUP's threads do not wait for requests, or for time, most of their time, and nothing is
  * to be released. */
 bool returns_find(const struct scene *s, struct thread_group *group, struct returns *ret);

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "summary/cause.h"
+#include "summary/event_loop.h"
 #include "summary/heaviest_paths.h"
 #include "summary/pools.h"
 #include "summary/returns.h"
@@ -312,4 +313,27 @@ void add_rest_of_waits(const struct scene *s, struct thread_group *group, struct
     if (r.serves)
         add_away(s, group, r.stalls, false, words);
     returns_release(&r, group);
+}
+
+/* ---- a loop that is kept ---- */
+
+/* Loops whose callbacks must not block: others serve one request after the other. */
+static const char *callback_of(const struct scene *s, uint32_t node)
+{
+    static const char *const kinds[] = {"asyncio", "libuv", NULL};
+    for (; node; node = call_tree_node(s->g->tree, node).parent) {
+        const char *kind = pool_event_loop(call_tree_node(s->g->tree, node).frame);
+        if (kind && str_is_one_of(kind, kinds))
+            return kind;
+    }
+    return NULL;
+}
+
+void add_kept_loop(const struct scene *s, const struct thread_group *group, uint32_t node,
+                   struct text *out)
+{
+    const char *kind = callback_of(s, node);
+    if (kind && !loop_is_ready_of(s, group) && loop_never_idles(s, group))
+        text_addf(out, " That keeps %s event loop%s (%s) from polling.", possessive(group),
+                  group->plural ? "s" : "", kind);
 }

@@ -1,0 +1,127 @@
+#include "summary/event_loop.h"
+
+#include <stdlib.h>
+
+#include "summary/idle.h"
+#include "summary/pools.h"
+#include "summary/rule_classes.h"
+
+const double loop_idle_share = 0.05;
+/* Of its time: more of it polls than a loop with work does. */
+static const double ready_share = 0.15;
+
+static const char *poll_of(const struct scene *s, const struct run *run)
+{
+    size_t n = 0;
+    if (run->state != RUN_BLOCKED ||
+        class_of_node(s->g->tree, call_tree_of(s->g->tree, run->at)) != CLASS_IDLE)
+        return NULL;
+    const struct shown_frame *stack = view_stack(s->g->v, run->at, &n);
+    const char *loop = idle_event_loop(stack, n);
+    bool own = call_tree_node(s->g->tree, call_tree_of(s->g->tree, run->at)).own_loop;
+    return loop ? loop : own ? "epoll" : NULL;
+}
+
+/* The user's function that polls in T's event loop; 0: a library's does, or there is none. */
+static uint32_t function_that_polls(const struct scene *s, const struct profile_thread *t)
+{
+    for (size_t i = 0; i < t->n_runs; i++) {
+        uint32_t node = call_tree_of(s->g->tree, t->runs[i].at);
+        if (call_tree_node(s->g->tree, node).own_loop)
+            return call_tree_own(s->g->tree, node);
+    }
+    return 0;
+}
+
+/* Is RUN a wait for the thread's turn to poll: in a pool that polls in turn, or for a lock of the
+ * function that polls, POLLING? */
+static bool waits_for_turn(const struct scene *s, const struct run *run, uint32_t polling)
+{
+    static const char *const locks[] = {"futex", "flock", "fcntl", "semop", "semtimedop", NULL};
+    uint32_t node = call_tree_of(s->g->tree, run->at);
+    enum wait_class class = class_of_run(s->g->tree, run);
+    if (class == CLASS_IDLE)
+        return true;
+    return polling && class == CLASS_ORDINARY &&
+           str_is_one_of(call_tree_node(s->g->tree, node).frame->call, locks) &&
+           call_tree_own(s->g->tree, node) == polling;
+}
+
+void loop_see(const struct scene *s, const struct profile_thread *t, struct loop *loop,
+              struct stalls *stalls)
+{
+    uint32_t polling = function_that_polls(s, t);
+    for (size_t i = 0; i < t->n_runs && !t->n_folded; i++) {
+        const struct run *run = &t->runs[i];
+        const char *kind = poll_of(s, run);
+        if (!kind && !waits_for_turn(s, run, polling)) {
+            stalls_add_away(stalls, run);
+            continue;
+        }
+        stalls_add_back(stalls, run, kind != NULL);
+        loop->idle_ns +=
+            kind || class_of_run(s->g->tree, run) == CLASS_IDLE ? run->weights.wall_ns : 0;
+        loop->kind = kind ? kind : loop->kind;
+        loop->polls += kind != NULL;
+    }
+}
+
+/* How long T idles in an event loop. */
+static int64_t idle_ns_of(const struct scene *s, const struct profile_thread *t)
+{
+    struct loop loop = {.kind = NULL};
+    struct stalls stalls = {.n = 0};
+    loop_see(s, t, &loop, &stalls);
+    stalls_release(&stalls);
+    return loop.idle_ns;
+}
+
+bool loop_never_idles(const struct scene *s, const struct thread_group *group)
+{
+    int64_t idle_ns = 0;
+    for (size_t i = 0; i < group->n; i++)
+        idle_ns += idle_ns_of(s, group->threads[i]->thread);
+    return share_of(idle_ns, group->wall_ns) < loop_idle_share;
+}
+
+/* ---- a loop that never waits ---- */
+
+struct loop_polls loop_polls_of(const struct scene *s, const struct profile_thread *t)
+{
+    struct loop_polls ret = {0};
+    for (size_t i = 0; i < t->n_runs && !t->n_folded; i++) {
+        const struct run *run = &t->runs[i];
+        size_t n = 0;
+        if (run->state == RUN_MISSED || run->state == RUN_BLOCKED || run->state == RUN_STOPPED)
+            continue;
+        const struct shown_frame *stack = view_stack(s->g->v, run->at, &n);
+        const char *kind = idle_polling_loop(stack, n);
+        if (!kind) {
+            ret.rest = interval_add(ret.rest, &ret.n, &ret.capacity, run);
+            continue;
+        }
+        ret.kind = kind;
+        ret.poll_ns += run->weights.wall_ns;
+        ret.polls++;
+    }
+    return ret;
+}
+
+bool loop_is_always_ready(const struct scene *s, const struct thread_summary *t,
+                          const struct loop_polls *polls)
+{
+    enum { LEAST_TIMES = 10 };
+    return polls->polls >= LEAST_TIMES && share_of(polls->poll_ns, t->wall_ns) >= ready_share &&
+           share_of(idle_ns_of(s, t->thread), t->wall_ns) < loop_idle_share;
+}
+
+bool loop_is_ready_of(const struct scene *s, const struct thread_group *group)
+{
+    bool ready = false;
+    for (size_t i = 0; i < group->n && !ready; i++) {
+        struct loop_polls polls = loop_polls_of(s, group->threads[i]->thread);
+        ready = loop_is_always_ready(s, group->threads[i], &polls);
+        free(polls.rest);
+    }
+    return ready;
+}
