@@ -24,56 +24,90 @@ static const struct profile_process *process_of(const struct scene *s,
 }
 
 /* Throttled time is a sum over CPUs: a group's threads wait together. */
-static bool add_quota(const struct profile_cpu_limits *l, int64_t wall_ns,
-                      const struct thread_group *group, struct text *words, struct finding *f)
+static enum shortage_cause cause_of(const struct cpu_shortage *c, const struct profile_host *h,
+                                    int64_t wall_ns, const struct thread_group *group)
 {
+    const struct profile_cpu_limits *l = c->limits;
     int64_t waited_ns = group->runqueue_ns / (int64_t)group->n_threads;
-    add_figure(f, "throttled_s", (double)l->throttled_ns / NS_PER_S);
-    if (l->quota_cpus > 0)
-        add_figure(f, "quota_cpus", l->quota_cpus);
-    if (l->quota_cpus > 0 && l->throttled_periods > 0 && l->throttled_ns >= waited_ns / 2) {
-        text_addf(words,
-                  ": %s cgroup may use %.3g CPU%s and was throttled in %.0f%% of its "
-                  "periods. Raise the CPU limit, or use fewer threads.",
-                  possessive(group), l->quota_cpus, l->quota_cpus == 1 ? "" : "s",
-                  l->periods ? 100 * (double)l->throttled_periods / (double)l->periods : 100);
-        return true;
-    }
-    if (l->throttled_above_ns > wall_ns / 20 && l->throttled_above_ns >= waited_ns / 2) {
-        text_add(words, ": it was throttled by a CPU limit above what is visible here. Raise the "
-                        "limit of its container or pod.");
-        return true;
-    }
-    return false;
+    if (l->known && l->quota_cpus > 0 && l->throttled_periods > 0 &&
+        l->throttled_ns >= waited_ns / 2)
+        return SHORTAGE_QUOTA;
+    if (l->known && l->throttled_above_ns > wall_ns / 20 && l->throttled_above_ns >= waited_ns / 2)
+        return SHORTAGE_QUOTA_ABOVE;
+    if (c->stolen_cpus > 0 && c->stolen_cpus >= 0.1 * h->cpus_online)
+        return SHORTAGE_STEAL;
+    return c->cpus ? SHORTAGE_OF_CPUS : SHORTAGE_UNKNOWN;
 }
 
-static bool add_steal(const struct profile_host *h, struct text *words, struct finding *f)
+/* So many threads fit on C's CPUs. */
+static double fit_of(const struct cpu_shortage *c)
 {
-    double cpus = share_of(h->stolen_ns, h->over_ns);
-    add_figure(f, "stolen_cpus", cpus);
-    if (cpus < 0.1 * h->cpus_online)
-        return false;
-    text_addf(words, ": the hypervisor took %.1f of this machine's %u CPUs.", cpus, h->cpus_online);
-    return true;
+    return c->cpus < 1 ? 1 : floor(c->cpus);
 }
 
-/* Variables that set how many threads a library starts; only one that asks for more than CPUS. */
-static bool add_thread_variable(const struct scene *s, const struct thread_group *group,
-                                double cpus, struct text *words)
+/* A variable that sets how many threads a library starts: only one that asks for more than there
+ * are CPUs. */
+static void find_variable(const struct scene *s, const struct thread_group *group,
+                          struct cpu_shortage *c)
 {
     static const char *const names[] = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
                                         "MKL_NUM_THREADS", "RAYON_NUM_THREADS", "GOMAXPROCS"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if (c->wanted_cpus <= 1.2 * c->cpus || c->others_cpus >= 0.5 * c->cpus)
+        return;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !c->variable; i++) {
         size_t len = 0;
         const char *value =
             process_number(s->p, group->threads[0]->thread->process, names[i], &len);
-        double fit = cpus < 1 ? 1 : floor(cpus);
-        if (!value || !len || len > 4 || strtod(value, NULL) <= fit)
+        if (!value || !len || len > 4 || strtod(value, NULL) <= fit_of(c))
             continue;
-        text_addf(words, " %s is %.*s; try %.0f.", names[i], (int)len, value, fit);
-        return true;
+        c->variable = names[i];
+        c->value = value;
+        c->value_len = len;
     }
-    return false;
+}
+
+struct cpu_shortage cpu_shortage_of(const struct scene *s, const struct thread_group *group)
+{
+    const struct profile_host *h = profile_see_host(s->p);
+    struct cpu_shortage c = {
+        .limits = &process_of(s, group)->cpu_limits,
+        .wanted_cpus = wanted_cpus(s),
+        .others_cpus = share_of(h->others_ns, h->over_ns),
+        .stolen_cpus = share_of(h->stolen_ns, h->over_ns),
+    };
+    c.cpus = c.limits->cpus_any ? c.limits->cpus_any : h->cpus_online;
+    c.pinned = c.cpus < h->cpus_online;
+    c.cause = cause_of(&c, h, s->wall_ns, group);
+    if (c.cause == SHORTAGE_OF_CPUS)
+        find_variable(s, group, &c);
+    c.limited = c.cause > SHORTAGE_OF_CPUS ||
+                (c.cause == SHORTAGE_OF_CPUS && (c.pinned || c.limits->nice > 0 || c.variable));
+    return c;
+}
+
+/* ---- words ---- */
+
+void add_shortage_figures(const struct cpu_shortage *c, struct finding *f)
+{
+    add_figure(f, "wanted_cpus", c->wanted_cpus);
+    add_figure(f, "others_cpus", c->others_cpus);
+    add_figure(f, "cpus", c->cpus);
+    if (c->limits->known)
+        add_figure(f, "throttled_s", (double)c->limits->throttled_ns / NS_PER_S);
+    if (c->limits->known && c->limits->quota_cpus > 0)
+        add_figure(f, "quota_cpus", c->limits->quota_cpus);
+    if (c->cause != SHORTAGE_QUOTA && c->cause != SHORTAGE_QUOTA_ABOVE)
+        add_figure(f, "stolen_cpus", c->stolen_cpus);
+}
+
+static void add_quota(const struct profile_cpu_limits *l, const struct thread_group *group,
+                      struct text *words)
+{
+    text_addf(words,
+              ": %s cgroup may use %.3g CPU%s and was throttled in %.0f%% of its periods. Raise "
+              "the CPU limit, or use fewer threads.",
+              possessive(group), l->quota_cpus, l->quota_cpus == 1 ? "" : "s",
+              l->periods ? 100 * (double)l->throttled_periods / (double)l->periods : 100);
 }
 
 static void add_others(const struct scene *s, const struct profile_host *h, struct text *words)
@@ -88,36 +122,61 @@ static void add_others(const struct scene *s, const struct profile_host *h, stru
     }
 }
 
-bool add_cpu_shortage(const struct scene *s, const struct thread_group *group, struct text *words,
-                      struct finding *f)
+/* " may use 2 CPUs (affinity); this recording's threads wanted 3.1, other programs used …" */
+static void add_use(const struct scene *s, const struct cpu_shortage *c, struct text *words)
 {
-    const struct profile_cpu_limits *l = &process_of(s, group)->cpu_limits;
-    const struct profile_host *h = profile_see_host(s->p);
-    double wanted = wanted_cpus(s);
-    double others = share_of(h->others_ns, h->over_ns);
-    uint32_t cpus = l->cpus_any ? l->cpus_any : h->cpus_online;
-    add_figure(f, "wanted_cpus", wanted);
-    add_figure(f, "others_cpus", others);
-    add_figure(f, "cpus", cpus);
-    if ((l->known && add_quota(l, s->wall_ns, group, words, f)) || add_steal(h, words, f))
-        return true;
-    if (!cpus) {
-        text_add(words, ".");
-        return false;
-    }
-    bool pinned = cpus < h->cpus_online;
-    text_addf(words, ": %s may use ", group->plural ? "they" : "it");
-    if (cpus == 1)
+    text_add(words, " may use ");
+    if (c->cpus == 1)
         text_add(words, "one CPU");
     else
-        text_addf(words, "%u CPUs", cpus);
-    text_addf(words, "%s; this recording's threads wanted %.1f, ", pinned ? " (affinity)" : "",
-              wanted);
-    add_others(s, h, words);
+        text_addf(words, "%u CPUs", c->cpus);
+    text_addf(words, "%s; this recording's threads wanted %.1f, ", c->pinned ? " (affinity)" : "",
+              c->wanted_cpus);
+    add_others(s, profile_see_host(s->p), words);
     text_add(words, ".");
-    if (l->nice > 0)
-        text_addf(words, " %s nice value is %d.", group->plural ? "Their" : "Its", l->nice);
-    bool too_many =
-        wanted > 1.2 * cpus && others < 0.5 * cpus && add_thread_variable(s, group, cpus, words);
-    return pinned || l->nice > 0 || too_many;
+}
+
+static void add_cpus(const struct scene *s, const struct thread_group *group,
+                     const struct cpu_shortage *c, struct text *words)
+{
+    text_addf(words, ": %s", group->plural ? "they" : "it");
+    add_use(s, c, words);
+    if (c->limits->nice > 0)
+        text_addf(words, " %s nice value is %d.", group->plural ? "Their" : "Its", c->limits->nice);
+    if (c->variable)
+        text_addf(words, " %s is %.*s; try %.0f.", c->variable, (int)c->value_len, c->value,
+                  fit_of(c));
+}
+
+void add_shortage(const struct scene *s, const struct thread_group *group,
+                  const struct cpu_shortage *c, struct text *words)
+{
+    switch (c->cause) {
+    case SHORTAGE_UNKNOWN:
+        text_add(words, ".");
+        break;
+    case SHORTAGE_OF_CPUS:
+        add_cpus(s, group, c, words);
+        break;
+    case SHORTAGE_QUOTA:
+        add_quota(c->limits, group, words);
+        break;
+    case SHORTAGE_QUOTA_ABOVE:
+        text_add(words, ": it was throttled by a CPU limit above what is visible here. Raise the "
+                        "limit of its container or pod.");
+        break;
+    case SHORTAGE_STEAL:
+        text_addf(words, ": the hypervisor took %.1f of this machine's %u CPUs.", c->stolen_cpus,
+                  profile_see_host(s->p)->cpus_online);
+        break;
+    }
+}
+
+void add_wanted_cpus(const struct scene *s, const struct thread_group *group,
+                     const struct cpu_shortage *c, struct text *words)
+{
+    if (c->cause != SHORTAGE_OF_CPUS)
+        return;
+    text_add(words, group->plural ? " They" : " It");
+    add_use(s, c, words);
 }

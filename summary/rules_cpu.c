@@ -1,9 +1,5 @@
 /* Rules about the CPU: why threads wait for one, what the kernel does for them, what they
  * compute. */
-#include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/clock.h"
 #include "summary/cpu_shortage.h"
 #include "summary/frame_name.h"
@@ -71,39 +67,23 @@ void rule_cpu_wait(const struct scene *s, struct thread_group *group, struct fin
         add_place(&words, &path);
         call_path_release(&path);
     }
-    bool limited = add_cpu_shortage(s, group, &words, f);
-    f->weight *= limited ? 1 : crowded_weight;
+    struct cpu_shortage shortage = cpu_shortage_of(s, group);
+    add_shortage(s, group, &shortage, &words);
+    add_shortage_figures(&shortage, f);
+    f->weight *= shortage.limited ? 1 : crowded_weight;
     add_known(s, group, "the time on a CPU and waiting for one", &words, f);
-    if (!is_worth_a_sentence(group, share, limited))
+    if (!is_worth_a_sentence(group, share, shortage.limited))
         text_release(&words);
     f->words = words.s;
 }
 
 /* ---- computing ---- */
 
-/* WHY, ": it may use …", as a sentence of its own. */
-static void add_sentence(const struct text *why, struct text *out)
+/* GROUP's waits for a CPU that belong to what it computes.  A limit's are none: rule_cpu_wait()
+ * tells of those. */
+static int64_t waited_ns(const struct thread_group *group, const struct cpu_shortage *shortage)
 {
-    static const char colon[] = ": ";
-    size_t begin = strlen(colon);
-    if (why->len > begin && str_starts(why->s, colon))
-        text_addf(out, " %c%s", toupper((unsigned char)why->s[begin]), why->s + begin + 1);
-}
-
-/* GROUP's waits for a CPU that belong to what it computes; RET_WHY: the sentence about them.  A
- * limit's are none: rule_cpu_wait() tells of those. */
-static int64_t waited_ns(const struct scene *s, const struct thread_group *group,
-                         struct text *ret_why)
-{
-    struct finding unused = {0};
-    struct text why = {0};
-    if (!is_of_computing(group))
-        return 0;
-    bool limited = add_cpu_shortage(s, group, &why, &unused);
-    if (!limited)
-        add_sentence(&why, ret_why);
-    text_release(&why);
-    return limited ? 0 : group->runqueue_ns;
+    return is_of_computing(group) && !shortage->limited ? group->runqueue_ns : 0;
 }
 
 /* " and waited 16% for a CPU", if that is much; returns whether it is. */
@@ -206,10 +186,10 @@ static void add_lifetime(const struct scene *s, const struct thread_group *group
 void rule_computes(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     struct text words = {0};
-    struct text why = {0};
+    const struct cpu_shortage shortage = cpu_shortage_of(s, group);
     int64_t ran_ns = group->cpu_ns - spinning_cpu_ns(s, group); /* which is no work */
     double share = share_of(ran_ns, group->wall_ns);
-    double waited = share_of(waited_ns(s, group, &why), group->wall_ns);
+    double waited = share_of(waited_ns(group, &shortage), group->wall_ns);
     add_figure(f, "share", share);
     f->weight = (share + waited) * (group == s->lead ? 1 : 0.6);
     if (share + waited >= compute_share && group->n_paths) {
@@ -222,11 +202,11 @@ void rule_computes(const struct scene *s, struct thread_group *group, struct fin
         add_places(s, group, &words, f);
         text_add(&words, ".");
         add_known(s, group, group->plural ? "their CPU time" : "its CPU time", &words, f);
-        text_add(&words, told && why.s ? why.s : "");
+        if (told)
+            add_wanted_cpus(s, group, &shortage, &words);
         add_kept_loop(s, group, group->paths[0].node, &words);
         f->words = words.s;
     }
-    text_release(&why);
 }
 
 /* Is NODE in what ends the interpreter, once the program's code has ended? */
