@@ -1,7 +1,5 @@
 #include "summary/event_loop.h"
 
-#include <stdlib.h>
-
 #include "summary/idle.h"
 #include "summary/pools.h"
 #include "summary/rule_classes.h"
@@ -97,7 +95,7 @@ struct loop_polls loop_polls_of(const struct scene *s, const struct profile_thre
         const struct shown_frame *stack = view_stack(s->g->v, run->at, &n);
         const char *kind = idle_polling_loop(stack, n);
         if (!kind) {
-            ret.rest = interval_add(ret.rest, &ret.n, &ret.capacity, run);
+            intervals_add_run(&ret.rest, run);
             continue;
         }
         ret.kind = kind;
@@ -121,7 +119,7 @@ bool loop_is_ready_of(const struct scene *s, const struct thread_group *group)
     for (size_t i = 0; i < group->n && !ready; i++) {
         struct loop_polls polls = loop_polls_of(s, group->threads[i]->thread);
         ready = loop_is_always_ready(s, group->threads[i], &polls);
-        free(polls.rest);
+        intervals_release(&polls.rest);
     }
     return ready;
 }

@@ -23,8 +23,7 @@ struct loop_polls {
     const char *kind; /* NULL: it never polls */
     int64_t poll_ns;
     size_t polls;
-    struct interval *rest; /* when it does not poll, but does not wait either; owned */
-    size_t n, capacity;
+    struct intervals rest; /* when it does not poll, but does not wait either; owned */
 };
 struct loop_polls loop_polls_of(const struct scene *s, const struct profile_thread *t);
 /* Does the loop of T poll again and again, as POLLS say, without ever waiting? */

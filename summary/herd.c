@@ -1,7 +1,5 @@
 #include "summary/herd.h"
 
-#include <stdlib.h>
-
 #include "summary/frame_name.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
@@ -38,7 +36,7 @@ static const struct profile_thread *waker_of(const struct scene *s, process_id p
             continue;
         struct stack_times times = rule_times_of(s, t, all, wakes_all);
         bool better = times.wall_ns > ret->wall_ns;
-        free(better ? ret->items : times.items);
+        intervals_release(better ? &ret->when : &times.when);
         *ret = better ? times : *ret;
         best = better ? t : best;
     }
@@ -73,5 +71,5 @@ void add_herd(const struct scene *s, const struct thread_group *group, uint32_t 
         text_add(words, ": if one is enough, use pthread_cond_signal(), notify_one() or notify().");
         call_path_release(&path);
     }
-    free(times.items);
+    intervals_release(&times.when);
 }

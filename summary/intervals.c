@@ -12,20 +12,39 @@ static struct interval time_of(const struct run *run)
     return (struct interval){run->start_ns, run->start_ns + run->weights.wall_ns};
 }
 
-struct interval *interval_add(struct interval *all, size_t *n, size_t *capacity,
-                              const struct run *run)
+void intervals_add(struct intervals *all, struct interval time)
 {
-    all = array_reserve(all, capacity, *n + 1, sizeof *all);
-    all[(*n)++] = time_of(run);
-    return all;
+    all->items = array_reserve(all->items, &all->capacity, all->n + 1, sizeof *all->items);
+    all->items[all->n++] = time;
 }
 
-int64_t intervals_ns(const struct interval *intervals, size_t n)
+void intervals_add_run(struct intervals *all, const struct run *run)
+{
+    intervals_add(all, time_of(run));
+}
+
+void intervals_join(struct intervals *all, struct interval time)
+{
+    if (time.end_ns <= time.start_ns)
+        return;
+    if (all->n && all->items[all->n - 1].end_ns == time.start_ns)
+        all->items[all->n - 1].end_ns = time.end_ns;
+    else
+        intervals_add(all, time);
+}
+
+int64_t intervals_ns(const struct intervals *all)
 {
     int64_t ns = 0;
-    for (size_t i = 0; i < n; i++)
-        ns += intervals[i].end_ns - intervals[i].start_ns;
+    for (size_t i = 0; i < all->n; i++)
+        ns += all->items[i].end_ns - all->items[i].start_ns;
     return ns;
+}
+
+void intervals_release(struct intervals *all)
+{
+    free(all->items);
+    *all = (struct intervals){.n = 0};
 }
 
 static int by_start(const void *a, const void *b)
@@ -35,17 +54,19 @@ static int by_start(const void *a, const void *b)
     return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
-size_t intervals_unite(struct interval *all, size_t n)
+void intervals_unite(struct intervals *all)
 {
+    struct interval *items = all->items;
     size_t ends = 0;
-    if (n)
-        qsort(all, n, sizeof *all, by_start);
-    for (size_t i = 1; i < n; i++)
-        if (all[i].start_ns <= all[ends].end_ns)
-            all[ends].end_ns = max_i64(all[ends].end_ns, all[i].end_ns);
+    if (!all->n)
+        return;
+    qsort(items, all->n, sizeof *items, by_start);
+    for (size_t i = 1; i < all->n; i++)
+        if (items[i].start_ns <= items[ends].end_ns)
+            items[ends].end_ns = max_i64(items[ends].end_ns, items[i].end_ns);
         else
-            all[++ends] = all[i];
-    return n ? ends + 1 : 0;
+            items[++ends] = items[i];
+    all->n = ends + 1;
 }
 
 /* ---- runs ---- */

@@ -6,13 +6,19 @@
 struct interval {
     int64_t start_ns, end_ns; /* since the profile's origin */
 };
-/* ALL with the time of RUN behind its N intervals: grown, as array_reserve(). */
-struct interval *interval_add(struct interval *all, size_t *n, size_t *capacity,
-                              const struct run *run);
-int64_t intervals_ns(const struct interval *intervals, size_t n); /* their length in all */
-/* Makes the N intervals ALL, some at the same time, those of their union, in order.  Returns how
- * many are left. */
-size_t intervals_unite(struct interval *all, size_t n);
+/* Zero-initialise. */
+struct intervals {
+    struct interval *items;
+    size_t n, capacity;
+};
+void intervals_add(struct intervals *all, struct interval time);
+void intervals_add_run(struct intervals *all, const struct run *run); /* when it was */
+/* Adds TIME, which comes after ALL, unless it is empty: as one with the last that ends there. */
+void intervals_join(struct intervals *all, struct interval time);
+/* Makes ALL, some at the same time, those of their union, in order. */
+void intervals_unite(struct intervals *all);
+int64_t intervals_ns(const struct intervals *all); /* their length in all */
+void intervals_release(struct intervals *all);
 
 /* A walk over the runs of a thread within some intervals: each part of a run in one of them. */
 struct run_parts {

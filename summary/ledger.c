@@ -28,7 +28,7 @@ struct row_sums {
     double kernel_ns[CAUSE_KINDS];        /* within what it computes */
     struct map by_wait;                   /* time by cause and the wait's id */
     struct most_waited most[CAUSE_KINDS]; /* of the waits of each cause */
-    struct share *times;                  /* of each span */
+    struct intervals *times;              /* of each span */
 };
 
 static void add_wait(struct row_sums *sums, enum cause cause, struct spot at, pid_t pid, int64_t ns)
@@ -59,8 +59,7 @@ static void sum_run(const struct accounts *a, const struct span_of *of, const st
     row->kernel_ns[of->work.faults] += kernel_work_ns(&of->work, run, ns);
     if (run->at.wait.ix && run->state == RUN_BLOCKED) /* who waits for a CPU has a wait, too */
         add_wait(row, cause, run->at, profile_see_process(a->g->p, of->thread->process)->pid, ns);
-    row->times[of->i].thread = of->thread;
-    share_add(&row->times[of->i], part);
+    intervals_join(&row->times[of->i], part);
 }
 
 /* The path that RUN's time is in; 0: none of them, or it waits for work. */
@@ -87,7 +86,7 @@ static void sum_span(const struct accounts *a, const struct account *account, si
 static void row_sums_release(struct row_sums *sums, size_t n_spans)
 {
     for (size_t i = 0; i < n_spans; i++)
-        free(sums->times[i].items);
+        intervals_release(&sums->times[i]);
     free(sums->times);
     map_release(&sums->by_wait);
 }
@@ -143,8 +142,7 @@ static void find_waits(const struct accounts *a, const struct account *account,
     tally_init(&waits.tally, a->g->tree, TALLY_ALL);
     for (size_t i = 0; i < n; i++)
         if (sums->times[i].n)
-            account_add(&waits, account->leaders[i], account->leaders[i], sums->times[i].items,
-                        sums->times[i].n);
+            account_add(&waits, account->leaders[i], account->leaders[i], &sums->times[i]);
     of_waits.times = xcalloc(n, sizeof *of_waits.times);
     uint32_t *paths = xcalloc(call_tree_count(a->g->tree) + (size_t)1, sizeof *paths);
     if (call_paths_with_nodes(&waits.tally, &row->waits, 1, paths)) {

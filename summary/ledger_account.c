@@ -30,9 +30,9 @@ static void add_leader(struct account *account, const struct profile_thread *lea
 }
 
 void account_add(struct account *account, const struct profile_thread *leader,
-                 const struct profile_thread *thread, const struct interval *items, size_t n)
+                 const struct profile_thread *thread, const struct intervals *times)
 {
-    tally_add(&account->tally, thread, items, n);
+    tally_add(&account->tally, thread, times->items, times->n);
     add_leader(account, leader);
 }
 
@@ -46,39 +46,37 @@ static bool is_open_wait(const struct groups *g, const struct run *run)
 }
 
 /* Splits SHARE, of a leading thread, in its waits for somebody and the rest. */
-static void split_waits(const struct groups *g, const struct share *share, struct share *ret_waits,
-                        struct share *ret_rest)
+static void split_waits(const struct groups *g, const struct share *share,
+                        struct intervals *ret_waits, struct intervals *ret_rest)
 {
-    const struct profile_thread *t = share->thread;
-    *ret_waits = *ret_rest = (struct share){.thread = t};
-    for (struct run_parts p = run_parts_of(t, share->items, share->n); run_parts_next(&p);)
-        share_add(is_open_wait(g, p.run) ? ret_waits : ret_rest, p.when);
+    struct run_parts p = run_parts_of(share->thread, share->times.items, share->times.n);
+    *ret_waits = *ret_rest = (struct intervals){.n = 0};
+    while (run_parts_next(&p))
+        intervals_join(is_open_wait(g, p.run) ? ret_waits : ret_rest, p.when);
 }
 
 /* Books the open waits of a leading thread with those who are busy meanwhile, if there are any. */
 static void book_meanwhile(struct accounts *a, const struct thread_group *leader,
-                           struct share *share, struct interval **ret_waits)
+                           struct share *share, struct intervals *ret_waits)
 {
-    struct share waits;
-    struct share rest;
+    struct intervals rest;
     /* Where time was coarsened no coincidence is known. */
     if (profile_time_step_ns(a->g->p) > 0 || a->n > MOST_ASKING)
         return;
-    split_waits(a->g, share, &waits, &rest);
+    split_waits(a->g, share, ret_waits, &rest);
     struct meanwhile m = {0};
-    for (int with = BUSY_WORK; waits.n && !m.candidates && with <= BUSY_OUTSIDE; with++)
-        m = meanwhile_of(a->g, leader, (enum busy_with)with, waits.items, waits.n);
-    *ret_waits = waits.items;
+    for (int with = BUSY_WORK; ret_waits->n && !m.candidates && with <= BUSY_OUTSIDE; with++)
+        m = meanwhile_of(a->g, leader, (enum busy_with)with, ret_waits);
     if (!m.busy) {
-        free(rest.items);
+        intervals_release(&rest);
         return;
     }
     struct account *account = account_of(a, m.busy, LEDGER_MEANWHILE);
     for (size_t i = 0; i < m.busy->n; i++)
-        account_add(account, share->thread, m.busy->threads[i]->thread, waits.items, waits.n);
-    account->ns += intervals_ns(waits.items, waits.n);
-    free(share->items);
-    *share = rest;
+        account_add(account, share->thread, m.busy->threads[i]->thread, ret_waits);
+    account->ns += intervals_ns(ret_waits);
+    intervals_release(&share->times);
+    share->times = rest;
 }
 
 /* Books all the time of THREAD where it is; returns how much. */
@@ -95,7 +93,7 @@ static int64_t book_folded(struct accounts *a, const struct profile_thread *thre
 /* Books what ends where for one leading thread, with B and its open WAITS. */
 static void book_thread(struct accounts *a, const struct thread_group *leader,
                         const struct profile_thread *thread, struct booking *b,
-                        struct interval **ret_waits)
+                        struct intervals *ret_waits)
 {
     booking_init(b, a->g, a->h, thread);
     a->wall_ns += thread->end_ns - thread->start_ns;
@@ -103,12 +101,12 @@ static void book_thread(struct accounts *a, const struct thread_group *leader,
     book_meanwhile(a, leader, booking_share(b, thread), ret_waits);
     for (size_t i = 0; i < b->n; i++) {
         const struct share *share = &b->shares[i];
-        if (!share->n)
+        if (!share->times.n)
             continue;
         struct account *account = account_of(a, groups_of(a->g, share->thread),
                                              share->thread == thread ? LEDGER_OWN : LEDGER_READ);
-        account_add(account, thread, share->thread, share->items, share->n);
-        account->ns += intervals_ns(share->items, share->n);
+        account_add(account, thread, share->thread, &share->times);
+        account->ns += intervals_ns(&share->times);
     }
 }
 
@@ -138,7 +136,7 @@ void accounts_release(struct accounts *a)
     }
     for (size_t i = 0; i < a->n; i++) {
         booking_release(&a->bookings[i]);
-        free(a->waits[i]);
+        intervals_release(&a->waits[i]);
     }
     free(a->items);
     free(a->bookings);

@@ -20,7 +20,7 @@ struct accounts {
     struct account *items; /* of each group LEDGER_WAYS */
     /* Of each leading thread; the tallies borrow their intervals. */
     struct booking *bookings;
-    struct interval **waits;
+    struct intervals *waits;
     size_t n;
     int64_t wall_ns, unseen_ns; /* as the ledger's */
 };
@@ -28,6 +28,6 @@ struct accounts {
 void accounts_init(struct accounts *a, const struct groups *g, struct holders *h,
                    const struct thread_group *leader);
 void accounts_release(struct accounts *a);
-/* Adds what of LEADER's time ends in THREAD: N > 0 intervals, in order, borrowed. */
+/* Adds what of LEADER's time ends in THREAD: some TIMES, in order, borrowed. */
 void account_add(struct account *account, const struct profile_thread *leader,
-                 const struct profile_thread *thread, const struct interval *items, size_t n);
+                 const struct profile_thread *thread, const struct intervals *times);

@@ -17,19 +17,6 @@ struct share *booking_share(struct booking *b, const struct profile_thread *thre
     return &b->shares[b->n++];
 }
 
-void share_add(struct share *share, struct interval time)
-{
-    if (time.end_ns <= time.start_ns)
-        return;
-    if (share->n && share->items[share->n - 1].end_ns == time.start_ns) {
-        share->items[share->n - 1].end_ns = time.end_ns;
-        return;
-    }
-    share->items =
-        array_reserve(share->items, &share->capacity, share->n + 1, sizeof *share->items);
-    share->items[share->n++] = time;
-}
-
 /* The way from the leading thread to the one that is looked at. */
 struct walk {
     struct booking *b;
@@ -53,7 +40,7 @@ static const struct profile_thread *edge_of(const struct walk *w, const struct r
 static void book_unseen(struct walk *w, struct interval time)
 {
     if (w->n > 1)
-        share_add(booking_share(w->b, w->threads[w->n - 2]), time);
+        intervals_join(&booking_share(w->b, w->threads[w->n - 2])->times, time);
     else
         w->b->unseen_ns += time.end_ns - time.start_ns;
 }
@@ -74,7 +61,7 @@ static void follow(struct walk *w, struct interval time)
             follow(w, p.when);
             w->n--;
         } else {
-            share_add(booking_share(w->b, thread), p.when);
+            intervals_join(&booking_share(w->b, thread)->times, p.when);
         }
     }
     book_unseen(w, (struct interval){done_ns, time.end_ns});
@@ -91,7 +78,7 @@ void booking_init(struct booking *b, const struct groups *g, struct holders *h,
 void booking_release(struct booking *b)
 {
     for (size_t i = 0; i < b->n; i++)
-        free(b->shares[i].items);
+        intervals_release(&b->shares[i].times);
     free(b->shares);
     map_release(&b->by_thread);
     *b = (struct booking){0};

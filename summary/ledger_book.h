@@ -7,8 +7,7 @@
 /* What of the leading thread's time ends in THREAD. */
 struct share {
     const struct profile_thread *thread;
-    struct interval *items; /* in order, disjoint */
-    size_t n, capacity;
+    struct intervals times; /* in order, disjoint */
 };
 struct booking {
     struct share *shares;
@@ -23,5 +22,3 @@ void booking_init(struct booking *b, const struct groups *g, struct holders *h,
 void booking_release(struct booking *b);
 /* What ends in THREAD: nothing of it yet, if there was none.  Valid until the next call. */
 struct share *booking_share(struct booking *b, const struct profile_thread *thread);
-/* Adds TIME, which comes after all that SHARE has. */
-void share_add(struct share *share, struct interval time);

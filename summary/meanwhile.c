@@ -21,25 +21,25 @@ static bool is_busy(const struct groups *g, const struct run *run, enum busy_wit
 
 /* For what part of WAITS a thread of GROUP is busy, on average. */
 static double busy_part(const struct groups *g, const struct thread_group *group,
-                        enum busy_with with, const struct interval *waits, size_t n)
+                        enum busy_with with, const struct intervals *waits)
 {
     int64_t busy_ns = 0;
     for (size_t i = 0; i < group->n; i++) {
         const struct profile_thread *thread = group->threads[i]->thread;
         if (thread->n_folded)
             continue;
-        for (struct run_parts p = run_parts_of(thread, waits, n); run_parts_next(&p);)
+        for (struct run_parts p = run_parts_of(thread, waits->items, waits->n); run_parts_next(&p);)
             busy_ns += is_busy(g, p.run, with) ? p.when.end_ns - p.when.start_ns : 0;
     }
-    return share_of(busy_ns, intervals_ns(waits, n)) / (double)group->n;
+    return share_of(busy_ns, intervals_ns(waits)) / (double)group->n;
 }
 
 struct meanwhile meanwhile_of(const struct groups *g, const struct thread_group *group,
-                              enum busy_with with, const struct interval *waits, size_t n)
+                              enum busy_with with, const struct intervals *waits)
 {
     struct meanwhile m = {0};
     for (size_t i = 0; i < g->n; i++) {
-        double part = &g->items[i] == group ? 0 : busy_part(g, &g->items[i], with, waits, n);
+        double part = &g->items[i] == group ? 0 : busy_part(g, &g->items[i], with, waits);
         if (part < meanwhile_part)
             continue;
         m.busy = &g->items[i];

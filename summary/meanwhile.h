@@ -14,6 +14,6 @@ struct meanwhile {
     size_t candidates;         /* groups that are */
     double part;               /* for what part of the waits a thread of BUSY is, on average */
 };
-/* WAITS: when GROUP waits, N in order. */
+/* WAITS: when GROUP waits, in order. */
 struct meanwhile meanwhile_of(const struct groups *g, const struct thread_group *group,
-                              enum busy_with with, const struct interval *waits, size_t n);
+                              enum busy_with with, const struct intervals *waits);

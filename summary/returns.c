@@ -63,7 +63,7 @@ static int64_t inside_ns(const struct scene *s, const struct returns *r,
     int64_t ns = 0;
     size_t k = 0;
     for (size_t i = 0; i < stalls->n; i++) {
-        while (thread->runs[k].start_ns < stalls->away[i].start_ns)
+        while (thread->runs[k].start_ns < stalls->away.items[i].start_ns)
             k++;
         int64_t here_ns = thread->runs[k].weights.wall_ns;
         bool inside = call_tree_is_within(s->g->tree, call_tree_of(s->g->tree, thread->runs[k].at),

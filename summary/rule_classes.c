@@ -20,19 +20,13 @@ int64_t spinning_cpu_ns(const struct scene *s, const struct thread_group *group)
     return ns;
 }
 
-struct interval *intervals_of(const struct scene *s, const struct profile_thread *thread,
-                              unsigned classes, size_t *ret_n)
+struct intervals intervals_of(const struct scene *s, const struct profile_thread *thread,
+                              unsigned classes)
 {
-    struct interval *ret = NULL;
-    size_t n = 0;
-    size_t capacity = 0;
-    for (size_t k = 0; k < thread->n_runs; k++) {
-        const struct run *run = &thread->runs[k];
-        if (!(classes >> class_of_run(s->g->tree, run) & 1))
-            continue;
-        ret = interval_add(ret, &n, &capacity, run);
-    }
-    *ret_n = n;
+    struct intervals ret = {.n = 0};
+    for (size_t k = 0; k < thread->n_runs; k++)
+        if (classes >> class_of_run(s->g->tree, &thread->runs[k]) & 1)
+            intervals_add_run(&ret, &thread->runs[k]);
     return ret;
 }
 
@@ -74,7 +68,7 @@ struct stack_times rule_times_of(const struct scene *s, const struct profile_thr
             continue;
         ret.wall_ns += run->weights.wall_ns;
         ret.counted_ns += run->weights.counted_ns;
-        ret.items = interval_add(ret.items, &ret.n, &ret.capacity, run);
+        intervals_add_run(&ret.when, run);
     }
     return ret;
 }
@@ -83,10 +77,10 @@ bool rule_path_in(const struct scene *s, const struct profile_thread *thread,
                   const struct stack_times *times, struct call_path *ret)
 {
     struct tally t;
-    if (!times->n)
-        return false; /* for a tally no intervals are all of the time */
+    if (!times->when.n)
+        return false;
     tally_init(&t, s->g->tree, TALLY_ALL);
-    tally_add(&t, thread, times->items, times->n);
+    tally_add(&t, thread, times->when.items, times->when.n);
     bool found = call_paths_heaviest(&t, ret, 1) == 1;
     tally_release(&t);
     return found;

@@ -11,9 +11,9 @@ int64_t spinning_cpu_ns(const struct scene *s, const struct thread_group *group)
 /* Is NODE in a function of the user's? */
 bool is_in_own_code(const struct scene *s, uint32_t node);
 
-/* When THREAD was in one of CLASSES, 1 << enum wait_class; the caller frees it. */
-struct interval *intervals_of(const struct scene *s, const struct profile_thread *thread,
-                              unsigned classes, size_t *ret_n);
+/* When THREAD was in one of CLASSES, 1 << enum wait_class; the caller releases them. */
+struct intervals intervals_of(const struct scene *s, const struct profile_thread *thread,
+                              unsigned classes);
 /* Does TEST hold for a frame of the recording?  Where it does not no stack needs a look. */
 typedef bool frame_test(const struct shown_frame *f);
 bool rule_has_frame(const struct scene *s, frame_test *test);
@@ -21,8 +21,7 @@ bool rule_stack_has(const struct scene *s, struct spot at, frame_test *test);
 /* What THREAD does in the stacks with a frame that TEST holds for, in the states COUNTED,
  * 1 << enum counted. */
 struct stack_times {
-    struct interval *items; /* the caller frees them */
-    size_t n, capacity;
+    struct intervals when; /* the caller releases them */
     int64_t wall_ns, counted_ns;
 };
 struct stack_times rule_times_of(const struct scene *s, const struct profile_thread *thread,

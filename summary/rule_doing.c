@@ -198,13 +198,13 @@ void doing_release(struct doing *d)
 }
 
 void add_meanwhile(const struct scene *s, const struct thread_group *group,
-                   const struct interval *waits, size_t n, struct text *words, struct finding *f)
+                   const struct intervals *waits, struct text *words, struct finding *f)
 {
     struct tally t;
     struct call_path path;
     tally_init(&t, s->g->tree, TALLY_ALL);
     for (size_t i = 0; i < group->n; i++)
-        tally_add(&t, group->threads[i]->thread, waits, n);
+        tally_add(&t, group->threads[i]->thread, waits->items, waits->n);
     if (call_paths_heaviest(&t, &path, 1)) {
         double share = share_of(path.ns, t.all_ns);
         text_addf(words, " Meanwhile %s %s ", group->noun, group->plural ? "are" : "is");
@@ -295,7 +295,7 @@ void add_away(const struct scene *s, const struct thread_group *group, const str
     for (size_t i = 0; i < group->n; i++) {
         samples += stalls[i].samples;
         if (stalls[i].n)
-            tally_add(&t, group->threads[i]->thread, stalls[i].away, stalls[i].n);
+            tally_add(&t, group->threads[i]->thread, stalls[i].away.items, stalls[i].n);
     }
     if (samples >= LEAST_SAMPLES && share_of(t.all_ns, group->wall_ns) >= least_rest)
         add_rest(s, group, &t, &stall, words);

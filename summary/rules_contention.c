@@ -1,8 +1,5 @@
 /* The rule about a lock that several threads hold in turn, while others wait for it.  Of one that a
  * single thread holds rules_held.c tells. */
-#include <stdlib.h>
-
-#include "base/alloc.h"
 #include "summary/group_facts.h"
 #include "summary/heaviest_paths.h"
 #include "summary/kernel_side.h"
@@ -164,33 +161,23 @@ static bool has_one_holder(const struct contention *c)
 
 /* ---- what the holders do ---- */
 
-/* Of the N intervals ALL what HOLDER does not spend in waits for the lock of AT itself: the holder
- * of one moment is not that of the whole wait.  The caller frees it. */
-static struct interval *without_own_waits(const struct scene *s, const struct place *at,
+/* Of the times ALL what HOLDER does not spend in waits for the lock of AT itself: the holder of one
+ * moment is not that of the whole wait.  The caller releases it. */
+static struct intervals without_own_waits(const struct scene *s, const struct place *at,
                                           const struct profile_thread *holder,
-                                          const struct interval *all, size_t n, size_t *ret_n)
+                                          const struct intervals *all)
 {
-    struct interval *ret = NULL;
-    size_t capacity = 0;
-    *ret_n = 0;
-    for (struct run_parts p = run_parts_of(holder, all, n); run_parts_next(&p);)
-        if (!is_wait_for(s, holder, p.run, at)) {
-            ret = array_reserve(ret, &capacity, *ret_n + 1, sizeof *ret);
-            ret[(*ret_n)++] = p.when;
-        }
+    struct intervals ret = {.n = 0};
+    for (struct run_parts p = run_parts_of(holder, all->items, all->n); run_parts_next(&p);)
+        if (!is_wait_for(s, holder, p.run, at))
+            intervals_add(&ret, p.when);
     return ret;
 }
-
-/* When others wait for a lock while one holder has it. */
-struct held_times {
-    struct interval *all;
-    size_t n, capacity;
-};
 
 /* HELD[i]: the waits of GROUP for the lock of AT while C's holder I has it. */
 static void add_held_times(const struct scene *s, const struct thread_group *group,
                            const struct contention *c, const struct place *at,
-                           struct held_times *held)
+                           struct intervals *held)
 {
     for (size_t i = 0; i < group->n; i++) {
         const struct profile_thread *t = group->threads[i]->thread;
@@ -203,7 +190,7 @@ static void add_held_times(const struct scene *s, const struct thread_group *gro
             while (by < c->n_holders && c->holders[by].thread != holder)
                 by++;
             if (by < c->n_holders)
-                held[by].all = interval_add(held[by].all, &held[by].n, &held[by].capacity, run);
+                intervals_add_run(&held[by], run);
         }
     }
 }
@@ -234,20 +221,20 @@ static void add_what_they_do(const struct scene *s, const struct thread_group *g
                              const struct contention *c, const struct place *at, struct text *words,
                              struct finding *f)
 {
-    struct held_times held[MOST_HOLDERS] = {{0}};
+    struct intervals held[MOST_HOLDERS] = {{.n = 0}};
     const struct profile_thread *seen = NULL;
     struct tally t;
     add_held_times(s, group, c, at, held);
     tally_init(&t, s->g->tree, TALLY_ALL);
     for (size_t i = 0; i < c->n_holders; i++) {
         const struct profile_thread *holder = c->holders[i].thread;
-        size_t n = intervals_unite(held[i].all, held[i].n);
-        struct interval *all = held[i].all;
-        held[i].all = without_own_waits(s, at, holder, all, n, &n);
-        free(all);
-        if (!n)
+        intervals_unite(&held[i]);
+        struct intervals all = held[i];
+        held[i] = without_own_waits(s, at, holder, &all);
+        intervals_release(&all);
+        if (!held[i].n)
             continue;
-        tally_add(&t, holder, held[i].all, n);
+        tally_add(&t, holder, held[i].items, held[i].n);
         seen = holder;
     }
     uint32_t node = seen ? add_holders_way(s, seen, &t, words, f) : 0;
@@ -256,7 +243,7 @@ static void add_what_they_do(const struct scene *s, const struct thread_group *g
         (void)add_kernel_side(s, groups_of(s->g, seen), node, false, words, f);
     tally_release(&t);
     for (size_t i = 0; i < c->n_holders; i++)
-        free(held[i].all);
+        intervals_release(&held[i]);
 }
 
 /* "6 work threads wait 42% of their time for mutex table_mutex in insert_row a.cc:8.  9 threads

@@ -1,5 +1,4 @@
 /* Rules about what the kernel does for threads: page faults and context switches. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -142,7 +141,7 @@ static int64_t forks_ns(const struct scene *s, const struct thread_group *group,
         if (!may_have_copies(process))
             continue;
         struct stack_times times = rule_times_of(s, thread, all, forks);
-        free(times.items);
+        intervals_release(&times.when);
         ns += times.wall_ns;
         *ret_copies |= times.wall_ns > 0 || had_copies(process);
     }

@@ -1,6 +1,4 @@
 /* The rule about one who keeps others waiting by what it holds, where that was read. */
-#include <stdlib.h>
-
 #include "base/minmax.h"
 #include "summary/group_facts.h"
 #include "summary/heaviest_paths.h"
@@ -18,20 +16,18 @@ static bool is_held(const struct scene *s, const struct held_wait *w, const stru
     return holder && groups_of(s->g, holder) == w->holder;
 }
 
-/* When a thread of GROUP waits so for W's holder; the caller frees it. */
-static struct interval *intervals_held(const struct scene *s, const struct thread_group *group,
-                                       const struct held_wait *w, size_t *ret_n)
+/* When a thread of GROUP waits so for W's holder; the caller releases it. */
+static struct intervals intervals_held(const struct scene *s, const struct thread_group *group,
+                                       const struct held_wait *w)
 {
-    struct interval *ret = NULL;
-    size_t n = 0;
-    size_t capacity = 0;
+    struct intervals ret = {.n = 0};
     for (size_t i = 0; i < group->n; i++) {
         const struct profile_thread *t = group->threads[i]->thread;
         for (size_t k = 0; k < t->n_runs && !t->n_folded; k++)
             if (is_held(s, w, &t->runs[k]))
-                ret = interval_add(ret, &n, &capacity, &t->runs[k]);
+                intervals_add_run(&ret, &t->runs[k]);
     }
-    *ret_n = intervals_unite(ret, n);
+    intervals_unite(&ret);
     return ret;
 }
 
@@ -83,12 +79,11 @@ static void add_chain(const struct scene *s, const struct thread_group *group,
     uint32_t node = 0;
     bool waits_on = true;
     for (size_t depth = 1; waits_on; depth++) {
-        size_t n = 0;
-        struct interval *waits = intervals_held(s, seen[depth - 1], &w, &n);
+        struct intervals waits = intervals_held(s, seen[depth - 1], &w);
         struct tally t;
         tally_init(&t, s->g->tree, TALLY_ALL);
-        for (size_t i = 0; i < w.holder->n && n; i++)
-            tally_add(&t, w.holder->threads[i]->thread, waits, n);
+        for (size_t i = 0; i < w.holder->n && waits.n; i++)
+            tally_add(&t, w.holder->threads[i]->thread, waits.items, waits.n);
         struct held_wait next = held_wait_of(s, w.holder, HELD_LOCKS | HELD_JOINS);
         bool explained = held_wait_is_explained(w.holder, &next) && next.ns > t.all_ns / 2;
         waits_on = explained && next.holder && !held_wait_is_gone(&next);
@@ -109,7 +104,7 @@ static void add_chain(const struct scene *s, const struct thread_group *group,
             w = next;
         }
         tally_release(&t);
-        free(waits);
+        intervals_release(&waits);
     }
     text_add(words, ".");
     f->also = w.holder->noun; /* who is at the end */

@@ -20,10 +20,10 @@ static void add_handler(const struct scene *s, const struct thread_group *group,
 {
     struct tally t;
     struct call_path path;
-    if (!polls->n)
-        return; /* it would be all of its time */
+    if (!polls->rest.n)
+        return;
     tally_init(&t, s->g->tree, TALLY_ALL);
-    tally_add(&t, group->threads[0]->thread, polls->rest, polls->n);
+    tally_add(&t, group->threads[0]->thread, polls->rest.items, polls->rest.n);
     if (call_paths_heaviest(&t, &path, 1) == 1) {
         text_add(words, " Between its polls it is for longest ");
         add_place(words, &path);
@@ -61,7 +61,7 @@ void rule_ready_loop(const struct scene *s, struct thread_group *group, struct f
                  "is watched for room to write, which it always has.");
         f->words = words.s;
     }
-    free(polls.rest);
+    intervals_release(&polls.rest);
 }
 
 /* ---- a loop that is kept ---- */

@@ -1,6 +1,4 @@
 /* The rule about the CPU time that processes spend on data for each other. */
-#include <stdlib.h>
-
 #include "base/clock.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
@@ -36,7 +34,7 @@ static struct passer passer_of(const struct scene *s, const struct thread_group 
             ret.thread = thread;
             ret.thread_ns = times.counted_ns;
         }
-        free(times.items);
+        intervals_release(&times.when);
     }
     return ret;
 }
@@ -52,7 +50,7 @@ static void add_passer(const struct scene *s, const struct passer *p, struct tex
         text_add(out, ".");
         call_path_release(&path);
     }
-    free(times.items);
+    intervals_release(&times.when);
 }
 
 /* ", while main is 99% in score a.py:15": the user's line that has it done.  None of the threads

@@ -75,8 +75,7 @@ static const struct thread_group *children_of(const struct scene *s,
 
 /* A thread's sleeps, and who is busy then; NULL: nobody, or several. */
 struct sleeps {
-    struct interval *items;
-    size_t n;
+    struct intervals when;
     const struct thread_group *busy;
 };
 
@@ -98,7 +97,7 @@ static void tell(const struct scene *s, const struct thread_group *group, const 
         f->also = children->noun;
     }
     if (sleeps->busy) {
-        add_meanwhile(s, sleeps->busy, sleeps->items, sleeps->n, &words, f);
+        add_meanwhile(s, sleeps->busy, &sleeps->when, &words, f);
         f->blames = sleeps->busy->noun;
     }
     text_addf(&words, " %s", asks_remedy(p->asked));
@@ -122,14 +121,14 @@ static void judge(const struct scene *s, struct thread_group *group, struct find
         return;
     struct polling p = polling_at(s, group, path.node);
     if (delays(s, group, &p, &path)) {
-        struct sleeps sleeps = {0};
-        sleeps.items = intervals_of(s, group->threads[0]->thread, 1U << CLASS_SLEEP, &sleeps.n);
+        struct sleeps sleeps = {.busy = NULL};
+        sleeps.when = intervals_of(s, group->threads[0]->thread, 1U << CLASS_SLEEP);
         if (group->n == 1 && profile_time_step_ns(s->p) == 0)
-            sleeps.busy = meanwhile_of(s->g, group, BUSY_WORK, sleeps.items, sleeps.n).busy;
+            sleeps.busy = meanwhile_of(s->g, group, BUSY_WORK, &sleeps.when).busy;
         bool supervises = p.asked != ASKED_CHILD && p.asked != ASKED_LOCK;
         if (sleeps.busy || !supervises || !others_are_active(s, group))
             tell(s, group, &p, &path, &sleeps, f);
-        free(sleeps.items);
+        intervals_release(&sleeps.when);
     }
     call_path_release(&path);
 }

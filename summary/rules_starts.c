@@ -1,5 +1,4 @@
 /* The rule about threads that start others all the time. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -91,7 +90,7 @@ static bool starts_too_few(const struct scene *s, const struct thread_group *gro
 {
     struct stack_times times =
         rule_times_of(s, group->threads[0]->thread, ALL_STATES, starts_or_joins);
-    free(times.items);
+    intervals_release(&times.when);
     return share_of(times.wall_ns, group->wall_ns) < start_share ||
            seen_starts(s, group->threads[0]->thread->process) < LEAST_STARTS;
 }
@@ -111,7 +110,7 @@ void rule_starts(const struct scene *s, struct thread_group *group, struct findi
         !hardly_live(s, thread, joins, each_ns)) {
         joins = 0;
     } else {
-        free(times.items);
+        intervals_release(&times.when);
         times = rule_times_of(s, thread, ALL_STATES, starts_or_joins);
     }
     struct call_path path;
@@ -123,5 +122,5 @@ void rule_starts(const struct scene *s, struct thread_group *group, struct findi
         tell(group, share, rule_per_second(joins, s), &path, f);
         call_path_release(&path);
     }
-    free(times.items);
+    intervals_release(&times.when);
 }

@@ -133,10 +133,9 @@ static bool is_kept(const struct scene *s, const struct thread_group *group, uin
 static struct meanwhile meanwhile_of_one(const struct scene *s, const struct thread_group *group,
                                          const struct thread_summary *thread, unsigned classes)
 {
-    size_t n = 0;
-    struct interval *waits = intervals_of(s, thread->thread, classes, &n);
-    struct meanwhile m = meanwhile_of(s->g, group, BUSY_WORK, waits, n);
-    free(waits);
+    struct intervals waits = intervals_of(s, thread->thread, classes);
+    struct meanwhile m = meanwhile_of(s->g, group, BUSY_WORK, &waits);
+    intervals_release(&waits);
     return m;
 }
 
@@ -165,8 +164,7 @@ void rule_waits_meanwhile(const struct scene *s, struct thread_group *group, str
         facts_about(s, group)->locks_held == HELD_BY_ONE || facts_about(s, group)->holder_told ||
         !heaviest_in_class(&group->tally, CLASS_ORDINARY, &path))
         return;
-    size_t n = 0;
-    struct interval *waits = intervals_of(s, group->threads[0]->thread, classes, &n);
+    struct intervals waits = intervals_of(s, group->threads[0]->thread, classes);
     struct meanwhile m = {0};
     if (is_kept(s, group, path.node))
         m = meanwhile_of_all(s, group, classes);
@@ -177,13 +175,13 @@ void rule_waits_meanwhile(const struct scene *s, struct thread_group *group, str
         add_wait(s, group, share, classes, &path, &words);
         (void)add_kernel_side(s, group, path.node, false, &words, f);
         add_delay(s, group, path.node, &words, f);
-        add_meanwhile(s, busy, waits, n, &words, f);
+        add_meanwhile(s, busy, &waits, &words, f);
         add_figure(f, "busy_part", m.part);
         f->words = words.s;
         f->blames = busy->noun;
         f->weight = share + (group == s->lead ? 0.2 : 0);
     }
-    free(waits);
+    intervals_release(&waits);
     call_path_release(&path);
 }
 

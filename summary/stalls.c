@@ -1,9 +1,5 @@
 #include "summary/stalls.h"
 
-#include <stdlib.h>
-
-#include "summary/rule_classes.h"
-
 enum { MISSED_NS = 30 * NS_PER_MS }; /* in a longer time without a sample it may well have come */
 
 static int64_t end_of(const struct run *run)
@@ -23,7 +19,7 @@ void stalls_add_away(struct stalls *s, const struct run *run)
     bool just_wakes = run->at.stack.ix == s->home.ix; /* waits for a CPU, mostly */
     if (!s->began || run->state == RUN_MISSED || just_wakes)
         return;
-    s->away = interval_add(s->away, &s->n_open, &s->capacity, run);
+    intervals_add_run(&s->away, run);
     s->samples_open += run->samples;
 }
 
@@ -33,7 +29,7 @@ static void end_stall(struct stalls *s, const struct run *run)
     now.end_ns = run->start_ns;
     if (now.samples && now.start_ns < now.end_ns && stall_ns(&now) > stall_ns(&s->longest))
         s->longest = now;
-    s->n = s->n_open;
+    s->n = s->away.n;
     s->samples = s->samples_open;
 }
 
@@ -61,6 +57,6 @@ size_t stalls_worst(const struct stalls *stalls, size_t n)
 
 void stalls_release(struct stalls *s)
 {
-    free(s->away);
+    intervals_release(&s->away);
     *s = (struct stalls){.n = 0};
 }

@@ -18,11 +18,10 @@ struct stall {
  * that may have other reasons. */
 struct stalls {
     struct stall longest;  /* the longest time away */
-    struct interval *away; /* when it did something else; owned */
-    size_t n;              /* of AWAY */
-    uint64_t samples;      /* in AWAY */
+    struct intervals away; /* when it did something else, with what may be the end */
+    size_t n;              /* of AWAY, without that */
+    uint64_t samples;      /* in these */
 
-    size_t n_open, capacity; /* of AWAY with what may be the end */
     uint64_t samples_open;
     struct stall now;
     stack_id home; /* where it was last */

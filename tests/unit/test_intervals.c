@@ -54,14 +54,34 @@ END_TEST
 
 START_TEST(a_union_is_in_order_and_disjoint)
 {
-    struct interval all[] = {{40, 50}, {0, 10}, {5, 20}, {20, 30}, {45, 48}};
-    ck_assert_uint_eq(intervals_unite(all, 5), 2);
-    ck_assert_int_eq(all[0].end_ns, 30);
-    ck_assert_int_eq(all[1].start_ns, 40);
-    ck_assert_int_eq(intervals_ns(all, 2), 40);
-    ck_assert_uint_eq(intervals_unite(NULL, 0), 0);
+    static const struct interval times[] = {{40, 50}, {0, 10}, {5, 20}, {20, 30}, {45, 48}};
+    struct intervals all = {.n = 0};
+    intervals_unite(&all);
+    ck_assert_uint_eq(all.n, 0);
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+        intervals_add(&all, times[i]);
+    intervals_unite(&all);
+    ck_assert_uint_eq(all.n, 2);
+    ck_assert_int_eq(all.items[0].end_ns, 30);
+    ck_assert_int_eq(all.items[1].start_ns, 40);
+    ck_assert_int_eq(intervals_ns(&all), 40);
+    intervals_release(&all);
+}
+END_TEST
+
+START_TEST(what_goes_on_is_joined)
+{
+    struct intervals all = {.n = 0};
+    intervals_join(&all, (struct interval){0, 10});
+    intervals_join(&all, (struct interval){10, 10});
+    intervals_join(&all, (struct interval){10, 20});
+    intervals_join(&all, (struct interval){21, 30});
+    ck_assert_uint_eq(all.n, 2);
+    ck_assert_int_eq(all.items[0].end_ns, 20);
+    intervals_release(&all);
 }
 END_TEST
 
 CHECK_MAIN("intervals", 20, each_part_of_a_run_in_an_interval_is_seen_once,
-           the_runs_of_folded_threads_are_found_as_they_are, a_union_is_in_order_and_disjoint)
+           the_runs_of_folded_threads_are_found_as_they_are, a_union_is_in_order_and_disjoint,
+           what_goes_on_is_joined)
