@@ -45,7 +45,7 @@ struct distribution {
  * little more, as a thread in a long wait is there at many ticks. */
 static uint64_t independent_looks(const struct tally *t, const struct thread_summary *s)
 {
-    enum { LONGEST = 10 }; /* samples: who never does anything else is no chance either */
+    enum { LONGEST = 3 }; /* samples: who never does anything else is no chance either */
     uint64_t least = t->samples / LONGEST;
     return max_u64(least, min_u64(s->thread->n_runs, t->samples));
 }

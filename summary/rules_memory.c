@@ -102,11 +102,11 @@ static void add_waits(struct thread_group *group, double share, double blocked, 
 
 /* How long GROUP was off the CPU, by the kernel's count, where samples found it on one: its waits
  * were too short. */
-static int64_t unseen_waits_ns(const struct scene *s, const struct thread_group *group)
+static int64_t unseen_waits_ns(const struct thread_group *group)
 {
     int64_t ns = group->wall_ns - group->cpu_ns - group->runqueue_ns;
     for (int class = CLASS_IDLE; class < CLASS_KINDS; class ++)
-        ns -= class_ns(s, group, (enum wait_class) class);
+        ns -= group->class_ns[class];
     return max_i64(ns, 0);
 }
 
@@ -130,7 +130,7 @@ void rule_major_faults(const struct scene *s, struct thread_group *group, struct
     add_figure(f, "major_faults_per_s", rate);
     f->weight = (share < page_share ? blocked : share) * (group == s->lead ? 1 : 0.7);
     bool waits = explains(group, faults, page_ns);
-    if (!(waits || explains(group, faults, unseen_waits_ns(s, group))) ||
+    if (!(waits || explains(group, faults, unseen_waits_ns(group))) ||
         !place_of_faults(s, group, &path))
         return;
     struct text words = {0};

@@ -1,10 +1,10 @@
 /* Threads that wait by asking again and again: their CPU time is no work. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "summary/asks.h"
 #include "summary/meanwhile.h"
 #include "summary/rule_classes.h"
+#include "summary/rule_doing.h"
 #include "summary/rule_words.h"
 #include "summary/spinning.h"
 
@@ -54,7 +54,7 @@ static bool is_in_region(const struct scene *s, const struct thread_group *group
     static const unsigned states = 1U << COUNTED_CPU | 1U << COUNTED_RUNQUEUE;
     const struct thread_summary *t = group->threads[0];
     struct stack_times times = rule_times_of(s, t->thread, states, is_parallel_region);
-    free(times.items);
+    intervals_release(&times.when);
     return share_of(times.wall_ns, t->wall_ns) >= mostly;
 }
 
@@ -63,16 +63,15 @@ static bool is_in_region(const struct scene *s, const struct thread_group *group
 static void add_who_works(const struct scene *s, const struct thread_group *group,
                           struct text *words, struct finding *f)
 {
-    size_t n = 0;
     const struct profile_thread *first = group->threads[0]->thread;
-    struct interval *spins = intervals_of(s, first, 1U << CLASS_SPIN, &n);
-    const struct thread_group *busy = meanwhile_of(s->g, group, BUSY_WORK, spins, n).busy;
+    struct intervals spins = intervals_of(s, first, 1U << CLASS_SPIN);
+    const struct thread_group *busy = meanwhile_of(s->g, group, BUSY_WORK, &spins).busy;
     if (busy && busy->threads[0]->thread->process.ix == first->process.ix) {
-        add_meanwhile(s, busy, spins, n, words, f);
+        add_meanwhile(s, busy, &spins, words, f);
         if (is_in_region(s, busy))
             text_add(words, " Its part of the loop is larger: schedule(dynamic) evens that out.");
     }
-    free(spins);
+    intervals_release(&spins);
 }
 
 /* For whom, in what place, and what helps. */
