@@ -23,6 +23,18 @@ static const struct profile_process *process_of(const struct scene *s,
     return profile_see_process(s->p, group->threads[0]->thread->process);
 }
 
+static bool is_stolen_from(const struct cpu_shortage *c, const struct profile_host *h)
+{
+    return c->stolen_cpus > 0 && c->stolen_cpus >= 0.1 * h->cpus_online;
+}
+
+/* What all programs want beyond the CPUs there are: no hypervisor's fault. */
+static double missing_cpus(const struct cpu_shortage *c)
+{
+    double missing = c->wanted_cpus + c->others_cpus - c->cpus;
+    return missing > 0 ? missing : 0;
+}
+
 /* Throttled time is a sum over CPUs: a group's threads wait together. */
 static enum shortage_cause cause_of(const struct cpu_shortage *c, const struct profile_host *h,
                                     int64_t wall_ns, const struct thread_group *group)
@@ -34,7 +46,7 @@ static enum shortage_cause cause_of(const struct cpu_shortage *c, const struct p
         return SHORTAGE_QUOTA;
     if (l->known && l->throttled_above_ns > wall_ns / 20 && l->throttled_above_ns >= waited_ns / 2)
         return SHORTAGE_QUOTA_ABOVE;
-    if (c->stolen_cpus > 0 && c->stolen_cpus >= 0.1 * h->cpus_online)
+    if (is_stolen_from(c, h) && c->stolen_cpus >= missing_cpus(c) / 2)
         return SHORTAGE_STEAL;
     return c->cpus ? SHORTAGE_OF_CPUS : SHORTAGE_UNKNOWN;
 }
@@ -133,6 +145,8 @@ static void add_use(const struct scene *s, const struct cpu_shortage *c, struct 
     text_addf(words, "%s; this recording's threads wanted %.1f, ", c->pinned ? " (affinity)" : "",
               c->wanted_cpus);
     add_others(s, profile_see_host(s->p), words);
+    if (is_stolen_from(c, profile_see_host(s->p)))
+        text_addf(words, ", the hypervisor took %.1f", c->stolen_cpus);
     text_add(words, ".");
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "summary/group_times.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_doing.h"
 
@@ -74,6 +75,12 @@ static int64_t inside_ns(const struct scene *s, const struct returns *r,
     return ns;
 }
 
+/* What part of GROUP's time waits of NS are, by samples, scaled to the kernel's count. */
+static double waits_share(const struct thread_group *group, int64_t ns)
+{
+    return share_of(ns, group->wall_ns) * off_cpu_scale(group);
+}
+
 struct return_sums {
     uint64_t waits; /* there, most of which no sample sees end */
     int64_t there_ns;
@@ -116,7 +123,7 @@ static void see_threads(const struct scene *s, const struct thread_group *group,
     }
     r->n = sums.waits;
     bool never_left = r->function && share_of(sums.within_ns, sums.away_ns) >= never_returns;
-    r->share = 2 * sums.answer_ns > sums.there_ns ? 0 : share_of(sums.there_ns, group->wall_ns);
+    r->share = 2 * sums.answer_ns > sums.there_ns ? 0 : waits_share(group, sums.there_ns);
     r->serves = !r->sleeps && (never_left || 2 * sums.client_ns > sums.there_ns);
 }
 
@@ -125,7 +132,7 @@ static bool find_wait(struct thread_group *group, enum wait_class class, struct 
 {
     if (!heaviest_in_class(&group->tally, class, ret))
         return false;
-    if (share_of(ret->ns, group->wall_ns) >= waits_mostly)
+    if (waits_share(group, ret->ns) >= waits_mostly)
         return true;
     call_path_release(ret);
     return false;
@@ -168,4 +175,14 @@ bool returns_stall(const struct scene *s, const struct thread_group *group, cons
 bool returns_are_asked(const struct scene *s, const struct thread_group *group)
 {
     return group == s->lead || group->leads;
+}
+
+void returns_add_rest(const struct scene *s, struct thread_group *group, struct text *words)
+{
+    struct returns r;
+    if (!returns_find(s, group, &r))
+        return;
+    if (r.serves)
+        add_away(s, group, r.stalls, false, words);
+    returns_release(&r, group);
 }

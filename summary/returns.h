@@ -25,4 +25,7 @@ bool returns_stall(const struct scene *s, const struct thread_group *group,
                    const struct returns *r);
 /* Is GROUP asked for its stalls?  The main thread of a server is, also where others do more. */
 bool returns_are_asked(const struct scene *s, const struct thread_group *group);
+/* " It spends 60% of its other time in handle a.py:3.", where GROUP waits for requests most of
+ * its time. */
+void returns_add_rest(const struct scene *s, struct thread_group *group, struct text *words);
 void returns_release(struct returns *r, const struct thread_group *group);

@@ -7,7 +7,6 @@
 #include "summary/event_loop.h"
 #include "summary/heaviest_paths.h"
 #include "summary/pools.h"
-#include "summary/returns.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
@@ -303,16 +302,6 @@ void add_away(const struct scene *s, const struct thread_group *group, const str
         text_add(words, collector_remedy);
     tally_release(&t);
     doing_release(&stall);
-}
-
-void add_rest_of_waits(const struct scene *s, struct thread_group *group, struct text *words)
-{
-    struct returns r;
-    if (!returns_find(s, group, &r))
-        return;
-    if (r.serves)
-        add_away(s, group, r.stalls, false, words);
-    returns_release(&r, group);
 }
 
 /* ---- a loop that is kept ---- */

@@ -39,9 +39,6 @@ bool is_pause(const struct scene *s, const struct thread_group *group, const str
  * by thread. */
 void add_away(const struct scene *s, const struct thread_group *group, const struct stalls *stalls,
               bool stalled, struct text *words);
-/* " It spends 60% of its other time in handle a.py:3.", where GROUP waits for requests most of
- * its time. */
-void add_rest_of_waits(const struct scene *s, struct thread_group *group, struct text *words);
 /* " That keeps its event loop (asyncio) from polling.", if GROUP's one thread is at NODE in a
  * callback of a loop that hardly polls.  Of a loop that does rule_event_loop() tells. */
 void add_kept_loop(const struct scene *s, const struct thread_group *group, uint32_t node,

@@ -10,6 +10,7 @@
 #include "summary/kernel_side.h"
 #include "summary/meanwhile.h"
 #include "summary/polling.h"
+#include "summary/returns.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_doing.h"
 #include "summary/rule_words.h"
@@ -368,7 +369,7 @@ static void add_own_wait(const struct scene *s, struct thread_group *group,
         add_polling(s, group, path->node, words);
     add_other_side(s, group, path, words, f);
     add_kept_loop(s, group, path->node, words);
-    add_rest_of_waits(s, group, words);
+    returns_add_rest(s, group, words);
 }
 
 void rule_waits(const struct scene *s, struct thread_group *group, struct finding *f)

@@ -161,8 +161,9 @@ START_TEST(a_rank_is_not_odd_by_samples_that_the_kernel_denies)
 }
 END_TEST
 
-/* Four ranks that want 3.6 of 2 CPUs, and have N OpenMP threads each. */
-static void ranks_wait_for_cpus(int n)
+/* Four ranks that want 3.6 of 2 CPUs, and have N OpenMP threads each.  The hypervisor takes
+ * STOLEN_MS of 4 s. */
+static void ranks_wait_for_cpus(int n, int64_t stolen_ms)
 {
     without_processes();
     for (int rank = 0; rank < 4; rank++) {
@@ -171,19 +172,34 @@ static void ranks_wait_for_cpus(int n)
         builder_runnable(&b, t, "work@/src/a.py:1:2 > [waiting for cpu]", 2000);
         profile_get_thread(b.p, t)->counts.ns[COUNTED_RUNQUEUE] = 1600L * NS_PER_MS;
     }
-    *profile_get_host(b.p) = (struct profile_host){.over_ns = 4000L * NS_PER_MS, .cpus_online = 2};
+    *profile_get_host(b.p) = (struct profile_host){
+        .over_ns = 4000L * NS_PER_MS, .cpus_online = 2, .stolen_ns = stolen_ms * NS_PER_MS};
     judge(4000);
 }
 
+/* It is the cause if it took half of what is missing: 0.8 CPUs. */
+START_TEST(a_hypervisor_is_blamed_for_what_it_took)
+{
+    ranks_wait_for_cpus(8, 1200);
+    assert_told(
+        0, "cpu_wait",
+        "wanted 3.6, other programs used 0.0 CPU, the hypervisor took 0.3. OMP_NUM_THREADS");
+    teardown();
+    ranks_wait_for_cpus(8, 4000);
+    assert_told(0, "cpu_wait", ": the hypervisor took 1.0 of this machine's 2 CPUs.");
+    teardown();
+}
+END_TEST
+
 START_TEST(fewer_threads_are_advised_only_where_there_are_more_than_cpus)
 {
-    ranks_wait_for_cpus(8);
+    ranks_wait_for_cpus(8, 0);
     assert_told(0, "cpu_wait",
                 "4 ranks wait 40% of their time for a CPU, for longest in work a.py:2: they may "
                 "use 2 CPUs; this recording's threads wanted 3.6, other programs used 0.0 CPU. "
                 "OMP_NUM_THREADS is 8; try 2.");
     teardown();
-    ranks_wait_for_cpus(1);
+    ranks_wait_for_cpus(1, 0);
     ck_assert_ptr_null(strstr(found.printed[0]->words, "OMP_NUM_THREADS"));
     teardown();
 }
@@ -240,5 +256,5 @@ CHECK_MAIN("findings_ranks", 10, callers_of_one_function_are_no_difference,
            the_workers_of_a_launcher_are_told_of, the_odd_rank_is_named,
            the_odd_ranks_own_function_is_named, who_serves_the_others_is_of_another_kind,
            a_rank_is_not_odd_by_samples_that_the_kernel_denies,
-           an_odd_rank_comes_before_an_odd_helper,
+           an_odd_rank_comes_before_an_odd_helper, a_hypervisor_is_blamed_for_what_it_took,
            fewer_threads_are_advised_only_where_there_are_more_than_cpus)

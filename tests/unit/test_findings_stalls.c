@@ -2,6 +2,7 @@
  * most of the rest goes into. */
 #include <string.h>
 
+#include "base/clock.h"
 #include "tests/support/check_main.h"
 #include "tests/support/findings_stage.h"
 
@@ -64,6 +65,22 @@ START_TEST(a_pause_of_the_collector_is_told_with_what_helps)
     assert_told(0, "stalls", "stall: 1210 ms collecting garbage");
     assert_not_told("gc"); /* once is enough */
     teardown();
+}
+END_TEST
+
+/* Samples found it in its wait for half of the time; by the kernel's clock it ran. */
+START_TEST(who_ran_does_not_wait)
+{
+    for (int runs = 0; runs < 2; runs++) {
+        setup();
+        wait_and_work(waits, handles, "serve@/src/a.py:1:3 > report@/src/a.py:7:8", 150);
+        struct profile_thread *t = profile_get_thread(b.p, lead);
+        if (runs)
+            t->counts.ns[COUNTED_CPU] = INT64_C(9) * ROUNDS * ROUND_MS / 10 * NS_PER_MS;
+        judge(ROUNDS * ROUND_MS + 160L);
+        ck_assert_int_eq(is_said("main stalls"), !runs);
+        teardown();
+    }
 }
 END_TEST
 
@@ -318,10 +335,10 @@ START_TEST(a_wait_for_a_result_is_none_for_requests)
 END_TEST
 
 CHECK_MAIN("findings_stalls", 20, a_pause_of_the_collector_is_told_with_what_helps,
-           one_pause_among_unseen_requests_is_told, what_a_request_stalls_in_is_told,
-           a_pause_between_rests_is_told, a_short_pause_of_an_event_loop_is_told,
-           one_of_several_loops_stalls, who_holds_what_a_request_waits_for_is_told,
-           a_server_stalls_for_the_gil_of_who_computes, a_server_with_short_requests_does_not_stall,
-           who_waits_for_clients_serves, who_returns_from_the_wait_is_no_server,
-           what_most_of_the_rest_goes_into_is_told, time_for_a_cpu_after_the_wait_is_no_work,
-           a_wait_for_a_result_is_none_for_requests)
+           who_ran_does_not_wait, one_pause_among_unseen_requests_is_told,
+           what_a_request_stalls_in_is_told, a_pause_between_rests_is_told,
+           a_short_pause_of_an_event_loop_is_told, one_of_several_loops_stalls,
+           who_holds_what_a_request_waits_for_is_told, a_server_stalls_for_the_gil_of_who_computes,
+           a_server_with_short_requests_does_not_stall, who_waits_for_clients_serves,
+           who_returns_from_the_wait_is_no_server, what_most_of_the_rest_goes_into_is_told,
+           time_for_a_cpu_after_the_wait_is_no_work, a_wait_for_a_result_is_none_for_requests)
