@@ -5,7 +5,6 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
-#include "summary/frame_name.h"
 #include "summary/frame_role.h"
 
 enum { SHOWN = BRIEF_KINDS }; /* no kind of hidden frame */

@@ -1,8 +1,6 @@
 #include "summary/event_loop.h"
 
 #include "summary/idle.h"
-#include "summary/pools.h"
-#include "summary/rule_classes.h"
 
 const double loop_idle_share = 0.05;
 /* Of its time: more of it polls than a loop with work does. */

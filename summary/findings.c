@@ -1,6 +1,5 @@
 #include "summary/findings.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +8,6 @@
 #include "summary/group_facts.h"
 #include "summary/known.h"
 #include "summary/leader.h"
-#include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
 /* The rules, in the order of equally weighty findings. */

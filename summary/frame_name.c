@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "summary/frame_role.h"
 #include "summary/python_module.h"
 
 /* ---- known names ---- */

@@ -1,7 +1,6 @@
 #include "summary/heaviest_paths.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/hash.h"

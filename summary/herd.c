@@ -1,8 +1,8 @@
 #include "summary/herd.h"
 
 #include "summary/frame_name.h"
+#include "summary/path_words.h"
 #include "summary/rule_classes.h"
-#include "summary/rule_words.h"
 
 enum {
     LEAST_THREADS = 3,

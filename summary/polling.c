@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "summary/path_words.h"
 #include "summary/rule_classes.h"
-#include "summary/rule_words.h"
 
 static const int64_t longest_sleep_ns =
     INT64_C(900) * NS_PER_MS;         /* a supervisor looks once a second */

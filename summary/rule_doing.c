@@ -3,11 +3,9 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "summary/cause.h"
 #include "summary/event_loop.h"
 #include "summary/heaviest_paths.h"
 #include "summary/pools.h"
-#include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
 /* Of the time between waits: what is less is not worth a word, or seen too seldom to tell. */

@@ -3,8 +3,6 @@
 #include "summary/group_facts.h"
 #include "summary/heaviest_paths.h"
 #include "summary/kernel_side.h"
-#include "summary/process_name.h"
-#include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
 static const double contended_share = 0.2; /* of a thread's time */

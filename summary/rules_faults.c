@@ -1,6 +1,4 @@
 /* Rules about what the kernel does for threads: page faults and context switches. */
-#include <string.h>
-
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "summary/frame_name.h"

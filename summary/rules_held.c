@@ -3,7 +3,6 @@
 #include "summary/group_facts.h"
 #include "summary/heaviest_paths.h"
 #include "summary/kernel_side.h"
-#include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
 enum { MAX_CHAIN = 3 };

@@ -3,7 +3,6 @@
 #include "base/hash.h"
 #include "base/minmax.h"
 #include "summary/process_name.h"
-#include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
 static const double arena_share = 0.1, libc_share = 0.1;

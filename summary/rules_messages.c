@@ -1,5 +1,4 @@
 /* The rule about the CPU time that processes spend on data for each other. */
-#include "base/clock.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 

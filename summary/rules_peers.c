@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "summary/group_times.h"
 #include "summary/process_name.h"
-#include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
 static const double differing_share = 0.3; /* by which the odd one's place is its own */

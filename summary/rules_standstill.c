@@ -1,8 +1,6 @@
 /* Rules about what does not go on: nobody ran, or a process is stopped. */
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "summary/delays.h"

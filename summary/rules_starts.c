@@ -1,8 +1,5 @@
 /* The rule about threads that start others all the time. */
-#include <string.h>
-
 #include "base/clock.h"
-#include "summary/frame_name.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 

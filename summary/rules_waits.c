@@ -1,8 +1,6 @@
 /* Rules about waits for others: the thread that is busy meanwhile, the holder of the GIL. */
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/clock.h"
 #include "base/minmax.h"
 #include "summary/delays.h"
 #include "summary/group_facts.h"

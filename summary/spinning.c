@@ -1,10 +1,7 @@
 #include "summary/spinning.h"
 
-#include <string.h>
-
 #include "base/text.h"
 #include "summary/frame_name.h"
-#include "summary/frame_role.h"
 #include "summary/view.h"
 
 const char spinning_file[] = "[on-cpu]";

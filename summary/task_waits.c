@@ -5,7 +5,7 @@
 #include "summary/frame_name.h"
 #include "summary/frame_role.h"
 #include "summary/idle.h"
-#include "summary/rule_words.h"
+#include "summary/path_words.h"
 
 const struct shown_frame *task_stack(const struct scene *s, const struct profile_task_wait *wait,
                                      size_t *ret_n)

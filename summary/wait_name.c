@@ -4,8 +4,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/text.h"
-
 enum { MAX_NAME = 64 };
 struct letters {
     char s[MAX_NAME];

@@ -1,6 +1,5 @@
 #include "summary/wait_text.h"
 
-#include <assert.h>
 #include <string.h>
 
 const char wait_file[] = "[off-cpu]";
