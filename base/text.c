@@ -34,6 +34,30 @@ bool str_is_one_of(const char *s, const char *const *list)
     return false;
 }
 
+bool str_starts_any(const char *s, const char *const *list)
+{
+    for (; *list; list++)
+        if (str_starts(s, *list))
+            return true;
+    return false;
+}
+
+bool str_ends_any(const char *s, const char *const *list)
+{
+    for (; *list; list++)
+        if (str_ends(s, *list))
+            return true;
+    return false;
+}
+
+bool str_has_any(const char *s, const char *const *list)
+{
+    for (; *list; list++)
+        if (strstr(s, *list))
+            return true;
+    return false;
+}
+
 const char *path_base(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -8,7 +8,11 @@
 bool str_eq(const char *a, const char *b);
 bool str_starts(const char *s, const char *prefix);
 bool str_ends(const char *s, const char *suffix);
-bool str_is_one_of(const char *s, const char *const *list); /* LIST ends in NULL */
+/* Is S one of LIST, which ends in NULL; does it start or end with one, or have one in it? */
+bool str_is_one_of(const char *s, const char *const *list);
+bool str_starts_any(const char *s, const char *const *list);
+bool str_ends_any(const char *s, const char *const *list);
+bool str_has_any(const char *s, const char *const *list);
 /* The part of PATH behind its last '/'; PATH itself without one. */
 const char *path_base(const char *path);
 

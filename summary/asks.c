@@ -85,8 +85,7 @@ static bool is_function(const struct shown_frame *f, const char *file, const cha
 {
     if (!file)
         return f->kind == SHOWN_NATIVE && f->libc && str_eq(frame_libc_name(f->name), function);
-    return f->kind == SHOWN_PYTHON && f->file && str_ends(f->file, file) &&
-           (*function == '*' || frame_name_has(f->name, function));
+    return frame_is(f, file, *function == '*' ? NULL : function);
 }
 
 enum asked asks_by_sleeping(const struct shown_frame *f)

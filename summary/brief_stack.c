@@ -12,25 +12,22 @@ enum { SHOWN = BRIEF_KINDS }; /* no kind of hidden frame */
 static bool is_rust(const struct shown_frame *f)
 {
     static const char *const prefixes[] = {
-        "core::", "<core::", "alloc::", "<alloc::", "__rust_", "rust_begin_", "<std::"};
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-        if (str_starts(f->name, prefixes[i]))
-            return true;
-    return (f->file && strstr(f->file, "/rustc/")) || strstr(f->name, "FnOnce") ||
-           strstr(f->name, "catch_unwind");
+        "core::", "<core::", "alloc::", "<alloc::", "__rust_", "rust_begin_", "<std::", NULL};
+    return str_starts_any(f->name, prefixes) || (f->file && strstr(f->file, "/rustc/")) ||
+           strstr(f->name, "FnOnce") || strstr(f->name, "catch_unwind");
 }
 
 static bool is_cpp(const struct shown_frame *f)
 {
-    return strstr(f->name, "std::") || str_starts(f->name, "__gnu_cxx::") ||
-           str_starts(f->name, "__gthread_") || str_starts(f->name, "__cxa_") ||
-           str_starts(f->name, "operator ") || str_starts(f->name, "_Unwind_");
+    static const char *const prefixes[] = {"__gnu_cxx::", "__gthread_", "__cxa_",
+                                           "operator ",   "_Unwind_",   NULL};
+    return strstr(f->name, "std::") || str_starts_any(f->name, prefixes);
 }
 
 static bool is_cpp_library(const struct shown_frame *f)
 {
-    return f->module && (str_starts(f->module, "libstdc++") || str_starts(f->module, "libc++") ||
-                         str_starts(f->module, "libgcc"));
+    static const char *const modules[] = {"libstdc++", "libc++", "libgcc", NULL};
+    return f->module && str_starts_any(f->module, modules);
 }
 
 static bool is_python_module(const struct shown_frame *f)
@@ -67,8 +64,9 @@ static unsigned hidden_kind(const struct shown_frame *f)
 /* The C++ guards of locks: their constructors say less than the lock() that they call. */
 static bool is_guard(const struct shown_frame *f)
 {
-    return strstr(f->name, "lock_guard") || strstr(f->name, "unique_lock") ||
-           strstr(f->name, "scoped_lock") || strstr(f->name, "shared_lock<");
+    static const char *const names[] = {"lock_guard", "unique_lock", "scoped_lock", "shared_lock<",
+                                        NULL};
+    return str_has_any(f->name, names);
 }
 
 static bool is_leaf_call(const struct shown_frame *f, bool blocked)

@@ -53,10 +53,7 @@ static bool resolves(const struct shown_frame *f)
     if (f->kind == SHOWN_PYTHON)
         return f->file && strstr(f->file, "/dns/");
     const char *name = f->kind == SHOWN_NATIVE ? frame_libc_name(f->name) : "";
-    for (size_t i = 0; begins[i]; i++)
-        if (str_starts(name, begins[i]))
-            return true;
-    return false;
+    return str_starts_any(name, begins);
 }
 
 static bool is_one_of(const struct scene *s, const struct delay *d, const struct run *run)

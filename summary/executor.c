@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "summary/frame_name.h"
 #include "summary/rule_classes.h"
 #include "summary/task_waits.h"
 
@@ -10,19 +9,18 @@ static const double no_thread_idles = 0.05; /* of the executor's, at most */
 
 static bool is_executor(const struct shown_frame *f)
 {
-    return f->kind == SHOWN_PYTHON && f->file && str_eq(f->name, "_worker") &&
-           str_ends(f->file, "concurrent/futures/thread.py");
+    return frame_is(f, "concurrent/futures/thread.py", NULL) && str_eq(f->name, "_worker");
 }
 
 static bool runs_loop(const struct shown_frame *f)
 {
-    return f->kind == SHOWN_PYTHON && f->file && str_ends(f->file, "asyncio/base_events.py") &&
-           (frame_name_has(f->name, "run_forever") || frame_name_has(f->name, "_run_once"));
+    return frame_is(f, "asyncio/base_events.py", "run_forever") ||
+           frame_is(f, "asyncio/base_events.py", "_run_once");
 }
 
 static bool is_process_pool(const struct shown_frame *f)
 {
-    return f->kind == SHOWN_PYTHON && f->file && str_ends(f->file, "concurrent/futures/process.py");
+    return frame_is(f, "concurrent/futures/process.py", NULL);
 }
 
 static bool has_frame(const struct scene *s, const struct thread_summary *t, frame_test *test)

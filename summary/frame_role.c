@@ -6,34 +6,22 @@
 #include "summary/pools.h"
 #include "summary/python_module.h"
 
-static bool starts_with_any(const char *s, const char *const *prefixes)
-{
-    for (; *prefixes; prefixes++)
-        if (str_starts(s, *prefixes))
-            return true;
-    return false;
-}
-
-static bool contains_any(const char *s, const char *const *parts)
-{
-    for (; *parts; parts++)
-        if (strstr(s, *parts))
-            return true;
-    return false;
-}
-
 /* ---- Python ---- */
+
+bool frame_is(const struct shown_frame *f, const char *file_end, const char *name)
+{
+    return f->kind == SHOWN_PYTHON && f->file && str_ends(f->file, file_end) &&
+           (!name || frame_name_has(f->name, name));
+}
 
 bool frame_is_python_end(const struct shown_frame *f)
 {
-    return f->kind == SHOWN_PYTHON && str_eq(f->name, "_shutdown") && f->file &&
-           str_ends(f->file, "/threading.py");
+    return frame_is(f, "/threading.py", NULL) && str_eq(f->name, "_shutdown");
 }
 
 bool frame_is_queue_end(const struct shown_frame *f)
 {
-    return f->kind == SHOWN_PYTHON && frame_name_has(f->name, "_finalize_join") && f->file &&
-           str_ends(f->file, "/multiprocessing/queues.py");
+    return frame_is(f, "/multiprocessing/queues.py", "_finalize_join");
 }
 
 bool frame_is_importlib(const struct shown_frame *f)
@@ -50,8 +38,7 @@ bool frame_starts_thread(const struct shown_frame *f)
 {
     if (f->kind == SHOWN_NATIVE)
         return f->libc && str_starts(frame_libc_name(f->name), "pthread_create");
-    return f->kind == SHOWN_PYTHON && f->file && str_ends(f->file, "/threading.py") &&
-           frame_name_has(f->name, "start");
+    return frame_is(f, "/threading.py", "start");
 }
 
 bool frame_joins_thread(const struct shown_frame *f)
@@ -61,8 +48,7 @@ bool frame_joins_thread(const struct shown_frame *f)
                (f->libc && (str_starts(frame_libc_name(f->name), "pthread_join") ||
                             str_starts(frame_libc_name(f->name), "pthread_clockjoin") ||
                             str_starts(frame_libc_name(f->name), "pthread_timedjoin")));
-    return f->kind == SHOWN_PYTHON && f->file && str_ends(f->file, "/threading.py") &&
-           frame_name_has(f->name, "Thread.join");
+    return frame_is(f, "/threading.py", "Thread.join");
 }
 
 bool frame_passes_data(const struct shown_frame *f)
@@ -70,12 +56,8 @@ bool frame_passes_data(const struct shown_frame *f)
     static const char *const files[] = {
         "/multiprocessing/reduction.py", "/multiprocessing/connection.py",
         "/multiprocessing/queues.py",    "/loky/backend/reduction.py",
-        "/loky/backend/queues.py",
-    };
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        if (f->kind == SHOWN_PYTHON && f->file && str_ends(f->file, files[i]))
-            return true;
-    return false;
+        "/loky/backend/queues.py",       NULL};
+    return f->kind == SHOWN_PYTHON && f->file && str_ends_any(f->file, files);
 }
 
 bool frame_is_sqlite(const struct shown_frame *f)
@@ -95,10 +77,7 @@ static bool is_glue_python(const struct shown_frame *f)
                                         NULL};
     if (!f->file || frame_is_python_end(f))
         return false;
-    for (const char *const *end = files; *end; end++)
-        if (str_ends(f->file, *end))
-            return true;
-    return str_starts(f->file, "<frozen ");
+    return str_ends_any(f->file, files) || str_starts(f->file, "<frozen ");
 }
 
 static enum frame_role python_role(const struct shown_frame *f)
@@ -143,7 +122,7 @@ bool frame_is_go_glue(const struct shown_frame *f)
                                         "runtime.gosched",   "runtime.epollwait",
                                         "runtime.netpoll",   "runtime.schedule",
                                         "runtime.gopreempt", NULL};
-    return f->kind == SHOWN_NATIVE && starts_with_any(f->name, names);
+    return f->kind == SHOWN_NATIVE && str_starts_any(f->name, names);
 }
 
 /* The functions of HotSpot's locks and waits.
@@ -153,7 +132,7 @@ static bool is_jvm_glue(const struct shown_frame *f)
     static const char *const names[] = {
         "Monitor::wait", "Mutex::",         "ObjectMonitor::", "os::Platform",
         "PlatformEvent", "PlatformMonitor", "Parker::",        NULL};
-    return f->module && str_starts(f->module, "libjvm") && starts_with_any(f->name, names);
+    return f->module && str_starts(f->module, "libjvm") && str_starts_any(f->name, names);
 }
 
 static bool is_wrapper(const struct shown_frame *f)
@@ -196,7 +175,7 @@ static bool is_wrapper(const struct shown_frame *f)
     size_t len;
     if (frame_is_go_glue(f) || is_jvm_glue(f))
         return true;
-    return (starts_with_any(f->name, names) || contains_any(f->name, parts)) &&
+    return (str_starts_any(f->name, names) || str_has_any(f->name, parts)) &&
            !frame_thread_function(f, &len);
 }
 
@@ -213,21 +192,21 @@ bool frame_is_malloc(const struct shown_frame *f)
                                         "sysmalloc", "systrim",      "heap_trim", NULL};
     return f->kind == SHOWN_NATIVE && f->module &&
            (str_starts(f->module, "libc.so") || str_starts(f->module, "libc-")) &&
-           (str_is_one_of(f->name, names) || starts_with_any(f->name, inner));
+           (str_is_one_of(f->name, names) || str_starts_any(f->name, inner));
 }
 
 bool module_is_libc(const char *module)
 {
     static const char *const modules[] = {"libc.so", "libc-", "libpthread", "libm.so", "libm-",
                                           "[vdso]",  "ld-",   "ld.so",      "libmvec", NULL};
-    return starts_with_any(module, modules);
+    return str_starts_any(module, modules);
 }
 
 static bool is_runtime(const char *module)
 {
     static const char *const modules[] = {"libstdc", "libc++",  "libgcc", "libpython",
                                           "python2", "python3", NULL};
-    return starts_with_any(module, modules);
+    return str_starts_any(module, modules);
 }
 
 /* Extensions of Python's that do nothing but wait. */
@@ -235,7 +214,7 @@ static bool is_waiting_module(const char *module)
 {
     static const char *const modules[] = {"_queue.",    "select.", "_socket.",
                                           "_multiproc", "_thread", NULL};
-    return starts_with_any(module, modules);
+    return str_starts_any(module, modules);
 }
 
 bool is_glue_frame(const struct shown_frame *f)
@@ -262,7 +241,7 @@ static bool is_library_source(const char *file)
     static const char *const parts[] = {"/rustc/",   "/.cargo/registry/",  "/usr/include/",
                                         "/usr/lib/", "/usr/local/go/src/", "/usr/share/go",
                                         NULL};
-    return file && contains_any(file, parts);
+    return file && str_has_any(file, parts);
 }
 
 /* Of /opt, where many put their own programs, only the folders of vendors; /usr/src is Docker's
@@ -280,9 +259,9 @@ static bool is_library_file(const struct shown_frame *f)
         return false; /* the program */
     if (!path)
         return str_starts(f->module, "lib");
-    if (contains_any(path, parts) || python_installed_path(path))
+    if (str_has_any(path, parts) || python_installed_path(path))
         return true;
-    return starts_with_any(path, folders) && !starts_with_any(path, own);
+    return str_starts_any(path, folders) && !str_starts_any(path, own);
 }
 
 /* Compiled while it ran, and named by its compiler: node's and Java's own libraries are, too. */
@@ -290,7 +269,7 @@ static enum frame_role jit_role(const char *name)
 {
     static const char *const parts[] = {"java.", "java/", "jdk.",   "jdk/",
                                         "sun.",  "sun/",  " node:", NULL};
-    return contains_any(name, parts) ? ROLE_LIBRARY : ROLE_OWN;
+    return str_has_any(name, parts) ? ROLE_LIBRARY : ROLE_OWN;
 }
 
 static enum frame_role native_role(const struct shown_frame *f, bool blocked)

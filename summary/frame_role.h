@@ -24,6 +24,9 @@ bool frame_is_entry(const struct shown_frame *f);
 bool module_is_libc(const char *module);
 /* malloc, free and what they are made of. */
 bool frame_is_malloc(const struct shown_frame *f);
+/* Is F a function of Python's in a file whose path ends in FILE_END, called NAME as
+ * frame_name_has() says?  NULL: any. */
+bool frame_is(const struct shown_frame *f, const char *file_end, const char *name);
 /* The function in which CPython's main thread waits at its end for all threads that are no
  * daemons.  Source: CPython Lib/threading.py. */
 bool frame_is_python_end(const struct shown_frame *f);

@@ -124,12 +124,10 @@ bool futex_is_asked_for(const struct shown_frame *f)
 {
     /* Beginnings, too.  Source: glibc's nptl/. */
     static const char *const others[] = {"futex", "syscall",   "lll_",  "pthread_",
-                                         "thrd_", "call_once", "clone", "internal_syscall_cancel"};
+                                         "thrd_", "call_once", "clone", "internal_syscall_cancel",
+                                         NULL};
     const char *name = frame_libc_name(f->name);
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (str_starts(name, others[i]))
-            return true;
-    return of_libc(f->name) != NULL;
+    return str_starts_any(name, others) || of_libc(f->name);
 }
 
 /* ---- a stack's ---- */

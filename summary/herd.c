@@ -14,8 +14,8 @@ enum {
 static bool wakes_all(const struct shown_frame *f)
 {
     if (f->kind == SHOWN_PYTHON)
-        return f->file && str_ends(f->file, "/threading.py") &&
-               (frame_name_has(f->name, "notify_all") || frame_name_has(f->name, "notifyAll"));
+        return frame_is(f, "/threading.py", "notify_all") ||
+               frame_is(f, "/threading.py", "notifyAll");
     return f->kind == SHOWN_NATIVE &&
            ((f->libc && (str_eq(frame_libc_name(f->name), "pthread_cond_broadcast") ||
                          str_eq(frame_libc_name(f->name), "cnd_broadcast"))) ||

@@ -1,7 +1,6 @@
 #include "summary/returns.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "summary/group_times.h"
@@ -25,9 +24,8 @@ static bool is_for_result(const struct call_tree *t, uint32_t node)
 {
     static const char *const words[] = {"uture", "Event", "arrier", "join", "latch", NULL};
     for (; node && call_tree_node(t, node).role != ROLE_OWN; node = call_tree_node(t, node).parent)
-        for (size_t i = 0; words[i]; i++)
-            if (strstr(call_tree_node(t, node).frame->name, words[i]))
-                return true;
+        if (str_has_any(call_tree_node(t, node).frame->name, words))
+            return true;
     return false;
 }
 

@@ -102,8 +102,7 @@ static bool forks(const struct shown_frame *f)
 {
     static const char *const names[] = {"fork", "Fork", "libc_fork", "arch_fork", NULL};
     if (f->kind == SHOWN_PYTHON)
-        return f->file && str_ends(f->file, "/multiprocessing/popen_fork.py") &&
-               frame_name_has(f->name, "_launch");
+        return frame_is(f, "/multiprocessing/popen_fork.py", "_launch");
     return f->kind == SHOWN_NATIVE && f->libc && str_is_one_of(frame_libc_name(f->name), names);
 }
 

@@ -34,7 +34,7 @@ static bool is_parent_of(const struct scene *s, const struct thread_group *a,
  * its parent's.  Source: CPython Lib/multiprocessing/process.py. */
 static bool begins_process(const struct shown_frame *f)
 {
-    return f->kind == SHOWN_PYTHON && f->file && str_ends(f->file, "/multiprocessing/process.py");
+    return frame_is(f, "/multiprocessing/process.py", NULL);
 }
 
 /* The function in which the process of a main thread with the stack AT does its work: the outermost

@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "summary/delays.h"
-#include "summary/frame_name.h"
 #include "summary/kernel_side.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_doing.h"
@@ -273,11 +272,10 @@ static size_t add_waits(const struct scene *s, bool *ret_known, struct text *wor
  * Source: CPython Lib/multiprocessing/pool.py. */
 static bool waits_for_pool(const struct scene *s, uint32_t node)
 {
+    static const char file[] = "multiprocessing/pool.py";
     for (; node; node = call_tree_node(s->g->tree, node).parent) {
         const struct shown_frame *f = call_tree_node(s->g->tree, node).frame;
-        if (f->kind == SHOWN_PYTHON && f->file && str_ends(f->file, "multiprocessing/pool.py") &&
-            (frame_name_has(f->name, "get") || frame_name_has(f->name, "wait") ||
-             frame_name_has(f->name, "next")))
+        if (frame_is(f, file, "get") || frame_is(f, file, "wait") || frame_is(f, file, "next"))
             return true;
     }
     return false;

@@ -12,8 +12,9 @@ enum { MAX_LISTED = 16 };
  * function: the library's own code. */
 static const struct {
     const char *name, *words, *remedy;
-    const char *modules[MAX_LISTED], *names[MAX_LISTED];
-    const char *yielding[MAX_LISTED]; /* modules whose sched_yield() is this wait, if stripped */
+    const char *modules[MAX_LISTED + 1], *names[MAX_LISTED + 1];
+    const char
+        *yielding[MAX_LISTED + 1]; /* modules whose sched_yield() is this wait, if stripped */
     bool workers; /* a thread of nothing but these modules waits for work, whatever is stripped */
 } kinds[SPIN_KINDS] = {
     [SPIN_GPU] = {.name = "[spinning: waits for GPU]",
@@ -199,14 +200,6 @@ static bool is_asked_again(const struct shown_frame *f)
            str_starts(name, "pthread_spin_");
 }
 
-static bool starts_with_listed(const char *s, const char *const listed[MAX_LISTED])
-{
-    for (size_t i = 0; i < MAX_LISTED && listed[i]; i++)
-        if (str_starts(s, listed[i]))
-            return true;
-    return false;
-}
-
 static enum spin_kind wait_of(const struct shown_frame *f)
 {
     const char *name = f->name + str_starts(f->name, "PMPI_"); /* another name of "MPI_…" */
@@ -231,12 +224,12 @@ struct spin_marks spinning_marks(const struct shown_frame *f)
     if (f->libc && is_asked_again(f))
         marks.within = UINT16_MAX;
     for (int kind = SPIN_NONE + 1; kind < SPIN_KINDS; kind++) {
-        bool listed = f->module && starts_with_listed(f->module, kinds[kind].modules);
-        if (listed || (!f->nameless && starts_with_listed(f->name, kinds[kind].names)))
+        bool listed = f->module && str_starts_any(f->module, kinds[kind].modules);
+        if (listed || (!f->nameless && str_starts_any(f->name, kinds[kind].names)))
             marks.within |= (uint16_t)(1U << kind);
         if (listed && kinds[kind].workers)
             marks.module = (enum spin_kind)kind;
-        if (f->module && starts_with_listed(f->module, kinds[kind].yielding))
+        if (f->module && str_starts_any(f->module, kinds[kind].yielding))
             marks.yields = (enum spin_kind)kind;
     }
     return marks;

@@ -37,10 +37,7 @@ static const char *const server_files[] = {"/aiohttp/web_",
 
 static bool is_in_file(const struct shown_frame *f, const char *const *parts)
 {
-    for (size_t i = 0; f->kind == SHOWN_PYTHON && f->file && parts[i]; i++)
-        if (strstr(f->file, parts[i]))
-            return true;
-    return false;
+    return f->kind == SHOWN_PYTHON && f->file && str_has_any(f->file, parts);
 }
 
 bool task_wait_is_for_client(const struct scene *s, const struct profile_task_wait *wait)

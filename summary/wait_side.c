@@ -11,13 +11,13 @@
  * unknown. */
 static const char *waiting_function(const struct shown_frame *stack, size_t n)
 {
-    static const char *const families[] = {"pthread_", "mtx_", "cnd_", "thrd_", "sem_", "new_sem_"};
+    static const char *const families[] = {"pthread_", "mtx_",     "cnd_", "thrd_",
+                                           "sem_",     "new_sem_", NULL};
     for (; n && !stack[n - 1].guessed && stack[n - 1].kind == SHOWN_NATIVE; n--) {
         const struct shown_frame *f = &stack[n - 1];
         const char *name = f->nameless ? "" : frame_libc_name(f->name);
-        for (size_t i = 0; i < sizeof families / sizeof *families; i++)
-            if (str_starts(name, families[i]))
-                return name;
+        if (str_starts_any(name, families))
+            return name;
         if (!f->libc && !str_starts(name, "lll_") && !str_starts(name, "futex_"))
             return NULL;
     }

@@ -149,6 +149,19 @@ START_TEST(large_numbers_are_written_for_people)
 }
 END_TEST
 
+START_TEST(a_string_is_compared_with_each_of_a_list)
+{
+    static const char *const list[] = {"lib", ".so", NULL};
+    static const char *const none[] = {NULL};
+    ck_assert(str_is_one_of(".so", list) && !str_is_one_of("lib.so", list));
+    ck_assert(str_starts_any("libc", list) && !str_starts_any("my.so.lib", list));
+    ck_assert(str_ends_any("x.so", list) && !str_ends_any("lib.so.6", list));
+    ck_assert(str_has_any("x.so.6", list) && !str_has_any("li.s", list));
+    ck_assert(!str_starts_any("x", none) && !str_ends_any("x", none) && !str_has_any("x", none));
+}
+END_TEST
+
 CHECK_MAIN("text", 20, large_numbers_are_written_for_people, times_are_written_for_people,
            numbers_are_strict, hex_stops_at_the_end_given, text_grows, names_are_tamed,
-           words_wrap_behind_the_indent, characters_are_counted_and_cut)
+           words_wrap_behind_the_indent, characters_are_counted_and_cut,
+           a_string_is_compared_with_each_of_a_list)
