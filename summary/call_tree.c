@@ -40,8 +40,8 @@ struct call_tree {
     struct step *steps;      /* of the stack looked at last */
     size_t n_steps, steps_capacity;
     struct text key;
-    uint8_t
-        *roles[2]; /* role + 1 by frame of the view, of stacks that run and that end in a wait */
+    /* Role + 1 by frame of the view, of stacks that run and that end in a wait. */
+    uint8_t *roles[2];
 };
 
 struct call_tree *call_tree_new(const struct profile *p, struct view *v)

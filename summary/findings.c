@@ -26,7 +26,8 @@ static const struct rule {
     bool alike;      /* others that it is true of are named, with their share if there is one */
     bool aside;      /* no news about a group that another finding is about */
     bool of_one;     /* judges threads: of a group each of its threads by itself */
-    bool counted; /* judges by the kernel's counts, which are exact however few samples there are */
+    /* Judges by the kernel's counts, which are exact however few samples there are. */
+    bool counted;
     /* Above 0: it only describes, and so is printed once, for a group with nothing else.  This part
      * of its weight counts, so that explanations come first. */
     double describes;

@@ -27,8 +27,8 @@ struct finding {
 struct findings {
     struct finding *items; /* one a rule, also of those that do not apply: for -v */
     size_t n;
-    const struct finding
-        *printed[MAX_FINDINGS]; /* of ITEMS: the findings to print, in this order */
+    /* Of ITEMS those to print, in this order. */
+    const struct finding *printed[MAX_FINDINGS];
     size_t n_printed;
     struct ledger ledger; /* borrows the groups */
 };

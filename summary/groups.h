@@ -38,7 +38,7 @@ struct groups {
     struct call_tree *tree;
     struct map by_thread; /* group by the address of the profile's thread */
 };
-/* Borrows P.  PROCESS: only this one's threads; none: all. */
+/* Borrows P. */
 void groups_init(struct groups *g, const struct profile *p, const struct view_options *options);
 void groups_release(struct groups *g);
 /* The thread GROUP->threads[I] as a group of its own, for what can be true of one thread only; it

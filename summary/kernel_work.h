@@ -6,8 +6,8 @@
 #include "summary/groups.h"
 
 struct kernel_work {
-    double
-        fault_ns; /* of one minor fault of the thread's, on average; 0: they are few, or unknown */
+    /* Of one minor fault of the thread's, on average; 0: they are few, or unknown. */
+    double fault_ns;
     enum cause faults; /* whose they are: CAUSE_FAULTS, CAUSE_NUMA */
 };
 struct kernel_work kernel_work_of(const struct groups *g, const struct profile_thread *thread);

@@ -14,8 +14,9 @@ struct returns {
     uint64_t n;            /* how often they waited there */
     struct stalls *stalls; /* by thread */
     bool sleeps;           /* it waits for time to pass, as what works at a rate does */
-    bool serves; /* whoever has connected; or that function calls whatever else they do, as one that
-                    serves requests does */
+    /* It waits for whoever has connected; or that function calls whatever else they do, as one that
+     * serves requests does. */
+    bool serves;
 };
 /* False: GROUP's threads do not wait for requests, or for time, most of their time, and nothing is
  * to be released. */

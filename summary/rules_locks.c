@@ -25,8 +25,7 @@ static bool is_arena_wait(const struct call_tree *t, uint32_t node)
 void rule_malloc_arena(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     int64_t ns = 0;
-    int64_t inside_ns =
-        0; /* in malloc's functions that wait for it: also on the way to it and back */
+    int64_t inside_ns = 0; /* in functions of malloc's that wait for it, whatever they do there */
     uint32_t best = 0;
     size_t len = 0;
     for (uint32_t node = 1; node <= call_tree_count(s->g->tree); node++) {
