@@ -15,6 +15,14 @@ bool is_judged(const struct thread_group *group)
     return group->tally.samples >= LEAST_SAMPLES;
 }
 
+void add_opening(const struct thread_group *group, const char *verb, double share,
+                 struct text *words)
+{
+    text_addf(words, "%s %s%s ", group->noun, verb, verb_s(group));
+    add_percent(words, share);
+    text_addf(words, " of %s time", possessive(group));
+}
+
 void add_meaning(const struct scene *s, uint32_t node, struct text *out)
 {
     const char *meaning = meaning_of(s, node);

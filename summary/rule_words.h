@@ -7,6 +7,9 @@
 void add_figure(struct finding *f, const char *name, double value);
 /* Enough samples for a finding? */
 bool is_judged(const struct thread_group *group);
+/* "main waits 79% of its time": VERB "wait" */
+void add_opening(const struct thread_group *group, const char *verb, double share,
+                 struct text *words);
 /* meaning_of() the wait at NODE, after a space; nothing where there is none. */
 void add_meaning(const struct scene *s, uint32_t node, struct text *out);
 /* "s" where the noun is one: "waits" */

@@ -251,9 +251,8 @@ static void tell(const struct scene *s, struct thread_group *group, const struct
 {
     struct text words = {0};
     struct call_path path = call_path_to(&group->tally, at->node);
-    text_addf(&words, "%s wait%s ", group->noun, verb_s(group));
-    add_percent(&words, share);
-    text_addf(&words, " of %s time for ", possessive(group));
+    add_opening(group, "wait", share, &words);
+    text_add(&words, " for ");
     wait_side_add_thing(&words, s->p, &at->side);
     text_add(&words, ", ");
     add_place(&words, &path);

@@ -59,9 +59,8 @@ void rule_cpu_wait(const struct scene *s, struct thread_group *group, struct fin
     struct text words = {0};
     struct call_path path;
     double part;
-    text_addf(&words, "%s wait%s ", group->noun, verb_s(group));
-    add_percent(&words, share);
-    text_addf(&words, " of %s time for a CPU", possessive(group));
+    add_opening(group, "wait", share, &words);
+    text_add(&words, " for a CPU");
     if (rule_path_of(s, group, WEIGHT_WALL, TALLY_RUNNING | TALLY_RUNNABLE, &path, &part)) {
         text_add(&words, ", for longest ");
         add_place(&words, &path);
@@ -229,9 +228,8 @@ void rule_collects(const struct scene *s, struct thread_group *group, struct fin
     if (share >= collect_share && !facts_about(s, group)->pauses_told) {
         struct text words = {0};
         bool at_end = is_at_python_end(s, path.node);
-        text_addf(&words, "%s spend%s ", group->noun, verb_s(group));
-        add_percent(&words, share);
-        text_addf(&words, " of %s time collecting garbage", possessive(group));
+        add_opening(group, "spend", share, &words);
+        text_add(&words, " collecting garbage");
         if (path.caller && !at_end)
             text_addf(&words, ", for longest called from %s", path.caller);
         text_add(&words, at_end ? " while the interpreter ends. os._exit() skips that; what is "

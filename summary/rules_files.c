@@ -166,9 +166,8 @@ void rule_files(const struct scene *s, struct thread_group *group, struct findin
         !heaviest_in_class(&group->tally, CLASS_FILE, &path))
         return;
     struct text words = {0};
-    text_addf(&words, "%s spend%s ", group->noun, verb_s(group));
-    add_percent(&words, share);
-    text_addf(&words, " of %s time ", possessive(group));
+    add_opening(group, "spend", share, &words);
+    text_add(&words, " ");
     add_files(s, group, &path, &words, f);
     if (path.caller || path.inner) {
         text_add(&words, ", ");

@@ -133,9 +133,8 @@ static void write_words(const struct scene *s, struct thread_group *group,
     double share = share_of(w->ns, group->wall_ns);
     if (!path_to_wait(s, group, w->kinds, &path))
         return;
-    text_addf(&words, "%s wait%s ", group->noun, verb_s(group));
-    add_percent(&words, share);
-    text_addf(&words, " of %s time ", possessive(group));
+    add_opening(group, "wait", share, &words);
+    text_add(&words, " ");
     add_place(&words, &path);
     text_add(&words, ",");
     if (held_wait_is_gone(w)) {

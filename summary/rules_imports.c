@@ -143,9 +143,8 @@ void rule_imports(const struct scene *s, struct thread_group *group, struct find
     if (share >= import_share) {
         struct text words = {0};
         open_the_largest(s, group, &im);
-        text_addf(&words, "%s spend%s ", group->noun, verb_s(group));
-        add_percent(&words, share);
-        text_addf(&words, " of %s time importing modules", possessive(group));
+        add_opening(group, "spend", share, &words);
+        text_add(&words, " importing modules");
         add_packages(&im, group->wall_ns, &words);
         text_add(&words, ". Import inside the function that needs it, to pay only when it runs.");
         f->words = words.s;

@@ -45,9 +45,8 @@ void rule_malloc_arena(const struct scene *s, struct thread_group *group, struct
         return;
     struct text words = {0};
     struct call_path path = call_path_to(&group->tally, best);
-    text_addf(&words, "%s wait%s ", group->noun, verb_s(group));
-    add_percent(&words, share);
-    text_addf(&words, " of %s time for a malloc arena's lock, ", possessive(group));
+    add_opening(group, "wait", share, &words);
+    text_add(&words, " for a malloc arena's lock, ");
     add_place(&words, &path);
     text_add(&words, ".");
     const char *most =
@@ -139,9 +138,8 @@ void rule_libc_lock(const struct scene *s, struct thread_group *group, struct fi
         return;
     struct text words = {0};
     struct call_path path = call_path_to(&group->tally, lock.best);
-    text_addf(&words, "%s spend%s ", group->noun, verb_s(group));
-    add_percent(&words, share_of(lock.inside_ns, group->wall_ns));
-    text_addf(&words, " of %s time in %s()", possessive(group), path.libc);
+    add_opening(group, "spend", share_of(lock.inside_ns, group->wall_ns), &words);
+    text_addf(&words, " in %s()", path.libc);
     if (path.inner || path.caller)
         text_addf(&words, ", called from %s", path.inner ? path.inner : path.caller);
     text_add(&words, ", ");

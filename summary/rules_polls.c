@@ -45,9 +45,7 @@ static bool is_hardly_late(const struct scene *s, const struct thread_group *gro
 static void add_polls(const struct scene *s, const struct thread_group *group, double share,
                       const struct polling *p, const struct call_path *path, struct text *words)
 {
-    text_addf(words, "%s poll%s ", group->noun, verb_s(group));
-    add_percent(words, share);
-    text_addf(words, " of %s time", possessive(group));
+    add_opening(group, "poll", share, words);
     polling_add_asked(s, group, p, words);
     text_add(words, " in ");
     add_way(words, path);

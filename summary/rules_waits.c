@@ -81,9 +81,7 @@ static int64_t ways_to_waits_ns(const struct scene *s, struct thread_group *grou
 static void open_wait(const struct thread_group *group, const char *verb, double share, double here,
                       struct text *words)
 {
-    text_addf(words, "%s %s%s ", group->noun, verb, verb_s(group));
-    add_percent(words, share);
-    text_addf(words, " of %s time", possessive(group));
+    add_opening(group, verb, share, words);
     if (here < most_share * share) {
         text_add(words, ", ");
         add_percent(words, here);
@@ -493,9 +491,8 @@ void rule_gil(const struct scene *s, struct thread_group *group, struct finding 
     struct text words = {0};
     size_t n = gil_holders(s, group, holders, MAX_HOLDERS, &all);
     qsort(holders, n, sizeof *holders, by_share);
-    text_addf(&words, "%s wait%s ", group->noun, verb_s(group));
-    add_percent(&words, share);
-    text_addf(&words, " of %s time for the GIL", possessive(group));
+    add_opening(group, "wait", share, &words);
+    text_add(&words, " for the GIL");
     if (heaviest_in_class(&group->tally, CLASS_GIL, &path)) {
         bool all_of_it = share_of(path.ns, group->wall_ns) >= most_share * share;
         text_add(&words, all_of_it ? " " : ", for longest ");
