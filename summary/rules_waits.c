@@ -1,6 +1,7 @@
 /* Rules about waits for others: the thread that is busy meanwhile, the holder of the GIL. */
 #include <stdlib.h>
 
+#include "base/alloc.h"
 #include "base/minmax.h"
 #include "summary/delays.h"
 #include "summary/group_facts.h"
@@ -399,31 +400,12 @@ void rule_waits(const struct scene *s, struct thread_group *group, struct findin
 
 /* ---- the GIL ---- */
 
-struct gil_share {
-    struct thread_group *group;
-    int64_t ns;
-};
-
-/* Adds what GROUP held, to at most MAX of RET. */
-static void add_share(struct gil_share *ret, size_t *n, size_t max, struct thread_group *group,
-                      int64_t ns)
+/* For how long each group held the GIL when GROUP's threads waited for it; the caller frees it.
+ * *RET_ALL: the time of those waits. */
+static int64_t *gil_holders(const struct scene *s, const struct thread_group *group,
+                            int64_t *ret_all)
 {
-    size_t at = 0;
-    while (at < *n && ret[at].group != group)
-        at++;
-    if (!group || at == max)
-        return;
-    *n += at == *n;
-    ret[at].group = group;
-    ret[at].ns += ns;
-}
-
-/* Who held the GIL when GROUP's threads waited for it: at most MAX groups.  *RET_ALL: the time of
- * those waits. */
-static size_t gil_holders(const struct scene *s, const struct thread_group *group,
-                          struct gil_share *ret, size_t max, int64_t *ret_all)
-{
-    size_t n = 0;
+    int64_t *by_group = xcalloc(s->g->n, sizeof *by_group);
     *ret_all = 0;
     for (size_t i = 0; i < group->n; i++) {
         const struct profile_thread *t = group->threads[i]->thread;
@@ -432,40 +414,46 @@ static size_t gil_holders(const struct scene *s, const struct thread_group *grou
             if (class_of_run(s->g->tree, run) != CLASS_GIL)
                 continue;
             const struct profile_thread *holder = holders_thread(s->holders, run);
+            const struct thread_group *of = holder && holder != t ? groups_of(s->g, holder) : NULL;
             *ret_all += run->weights.wall_ns;
-            if (holder && holder != t)
-                add_share(ret, &n, max, groups_of(s->g, holder), run->weights.wall_ns);
+            if (of)
+                by_group[of - s->g->items] += run->weights.wall_ns;
         }
     }
-    return n;
+    return by_group;
 }
 
-static int by_share(const void *a, const void *b)
+/* The group with most of HELD; NULL: none has any. */
+static const struct thread_group *most_of(const struct scene *s, const int64_t *held)
 {
-    const struct gil_share *x = a;
-    const struct gil_share *y = b;
-    return (x->ns < y->ns) - (x->ns > y->ns);
+    size_t most = 0;
+    for (size_t i = 1; i < s->g->n; i++)
+        most = held[i] > held[most] ? i : most;
+    return held[most] > 0 ? &s->g->items[most] : NULL;
 }
 
-/* Tells of those with most, as many as it takes to explain most of the wait. */
-static void add_holders(const struct scene *s, const struct gil_share *holders, size_t n,
-                        int64_t all, struct text *words, struct finding *f)
+/* Tells of those with most of HELD, as many as it takes to explain most of the wait. */
+static void add_holders(const struct scene *s, int64_t *held, int64_t all, struct text *words,
+                        struct finding *f)
 {
     enum { MOST_NAMED = 3 };
+    const struct thread_group *group;
     int64_t named = 0;
     struct tally t;
     struct call_path path;
     tally_init(&t, s->g->tree, TALLY_ALL);
     t.skipped_waits = 1 << WAIT_GIL;
-    for (size_t i = 0; i < n && i < MOST_NAMED; i++) {
-        double share = share_of(holders[i].ns, all);
+    for (size_t i = 0; i < MOST_NAMED && (group = most_of(s, held)); i++) {
+        int64_t *ns = &held[group - s->g->items];
+        double share = share_of(*ns, all);
         if (i && ((double)named >= explained_share * (double)all || share < named_share))
             break;
-        for (size_t k = 0; k < holders[i].group->n; k++)
-            tally_add_thread(&t, holders[i].group->threads[k]->thread);
-        text_addf(words, i ? ", %s " : " In those samples %s held it ", holders[i].group->noun);
+        for (size_t k = 0; k < group->n; k++)
+            tally_add_thread(&t, group->threads[k]->thread);
+        text_addf(words, i ? ", %s " : " In those samples %s held it ", group->noun);
         add_percent(words, share);
-        named += holders[i].ns;
+        named += *ns;
+        *ns = 0;
     }
     add_figure(f, "holder_share", share_of(named, all));
     if (call_paths_heaviest(&t, &path, 1)) {
@@ -479,8 +467,6 @@ static void add_holders(const struct scene *s, const struct gil_share *holders, 
 
 void rule_gil(const struct scene *s, struct thread_group *group, struct finding *f)
 {
-    enum { MAX_HOLDERS = 16 };
-    struct gil_share holders[MAX_HOLDERS] = {{0}};
     struct call_path path;
     int64_t all = 0;
     double share = share_of(group->class_ns[CLASS_GIL], group->wall_ns);
@@ -489,8 +475,8 @@ void rule_gil(const struct scene *s, struct thread_group *group, struct finding 
     if (share < gil_share)
         return;
     struct text words = {0};
-    size_t n = gil_holders(s, group, holders, MAX_HOLDERS, &all);
-    qsort(holders, n, sizeof *holders, by_share);
+    int64_t *held = gil_holders(s, group, &all);
+    const struct thread_group *holder = most_of(s, held);
     add_opening(group, "wait", share, &words);
     text_add(&words, " for the GIL");
     if (heaviest_in_class(&group->tally, CLASS_GIL, &path)) {
@@ -500,10 +486,11 @@ void rule_gil(const struct scene *s, struct thread_group *group, struct finding 
         call_path_release(&path);
     }
     text_add(&words, ".");
-    if (n && holders[0].group != group)
-        add_holders(s, holders, n, all, &words, f);
-    else if (n)
+    if (holder && holder != group)
+        add_holders(s, held, all, &words, f);
+    else if (holder)
         text_add(&words, " They take it from each other: only one runs Python at a time. "
                          "Processes have a GIL each.");
+    free(held);
     f->words = words.s;
 }
