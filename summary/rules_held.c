@@ -85,11 +85,12 @@ static void add_chain(const struct scene *s, const struct thread_group *group,
             tally_add(&t, w.holder->threads[i]->thread, waits.items, waits.n);
         struct held_wait next = held_wait_of(s, w.holder, HELD_LOCKS | HELD_JOINS);
         bool explained = held_wait_is_explained(w.holder, &next) && next.ns > t.all_ns / 2;
-        waits_on = explained && next.holder && !held_wait_is_gone(&next);
+        bool gone = explained && held_wait_is_gone(&next);
+        waits_on = explained && next.holder && !gone;
         for (size_t i = 0; i < depth && waits_on; i++)
             waits_on = seen[i] != next.holder;
         text_add(words, ", ");
-        if (explained && held_wait_is_gone(&next)) {
+        if (gone) {
             text_addf(words, "which wait%s", verb_s(w.holder));
             add_gone(s, &next, words);
         } else if (!waits_on || depth == MAX_CHAIN) {
