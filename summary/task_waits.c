@@ -120,7 +120,8 @@ static int64_t loop_idle_ns(const struct scene *s, const struct profile_thread *
     for (size_t i = 0; i < t->n_runs && !t->n_folded; i++) {
         const struct run *run = &t->runs[i];
         size_t n = 0;
-        if (run->state != RUN_BLOCKED)
+        uint32_t node = run->state == RUN_BLOCKED ? call_tree_of(s->g->tree, run->at) : 0;
+        if (!call_tree_node(s->g->tree, node).idle) /* no loop's poll */
             continue;
         const struct shown_frame *stack = view_stack(s->g->v, run->at, &n);
         const char *loop = idle_event_loop(stack, n);
