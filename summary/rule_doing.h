@@ -1,4 +1,4 @@
-/* What threads do in a part of their time, in words.  Private to rules_*.c. */
+/* What threads do in a part of their time, in words.  Private to the rules. */
 #pragma once
 
 #include "summary/rules.h"

@@ -1,4 +1,5 @@
-/* The parts that the rules of findings.c share.  Private to findings.c and rules_*.c. */
+/* The input of the rules of findings.c, and their list.  Private to findings.c, rules_*.c and what
+ * these use. */
 #pragma once
 
 #include "base/share.h"
