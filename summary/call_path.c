@@ -394,6 +394,20 @@ static struct caller *list_callers(struct tally *t, const struct shared_callee *
     return callers;
 }
 
+/* "sell a.py:12", with the line of most of the time that C has in CALLEES; the caller frees it. */
+static char *name_of_caller(struct tally *t, const struct caller *c, const uint32_t *callees)
+{
+    uint32_t count = call_tree_count(t->tree);
+    uint32_t *frames = xcalloc(count + (size_t)1, sizeof *frames);
+    for (uint32_t at = 1; at <= count; at++) {
+        uint32_t node = callees[at] ? caller_of(t->tree, callees[at]) : 0;
+        frames[at] = node && call_tree_node(t->tree, node).key == c->key ? node : 0;
+    }
+    char *name = c->heaviest ? function_name(t, c->heaviest, frames) : xstrdup("the root");
+    free(frames);
+    return name;
+}
+
 /* "sell a.py:12, buy a.py:30 and 18 others".  CALLEES: callee_of_nodes(). */
 static char *name_callers(struct tally *t, const struct shared_callee *callee,
                           const uint32_t *callees)
@@ -402,21 +416,14 @@ static char *name_callers(struct tally *t, const struct shared_callee *callee,
     struct text names = {0};
     size_t n;
     struct caller *callers = list_callers(t, callee, &n);
-    uint32_t count = call_tree_count(t->tree);
-    uint32_t *frames = xcalloc(count + (size_t)1, sizeof *frames);
     size_t named = n < MOST_NAMED ? n : MOST_NAMED;
     for (size_t i = 0; i < named; i++) {
-        for (uint32_t at = 1; at <= count; at++) {
-            uint32_t node = callees[at] ? caller_of(t->tree, callees[at]) : 0;
-            frames[at] = node && call_tree_node(t->tree, node).key == callers[i].key ? node : 0;
-        }
-        char *name = callers[i].heaviest ? function_name(t, callers[i].heaviest, frames) : NULL;
-        text_addf(&names, "%s%s", !i ? "" : i + 1 == n ? " and " : ", ", name ? name : "the root");
+        char *name = name_of_caller(t, &callers[i], callees);
+        text_addf(&names, "%s%s", !i ? "" : i + 1 == n ? " and " : ", ", name);
         free(name);
     }
     if (n > named)
         text_addf(&names, " and %zu other%s", n - named, n - named == 1 ? "" : "s");
-    free(frames);
     free(callers);
     return names.s;
 }

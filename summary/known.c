@@ -107,8 +107,10 @@ static bool is_named(const struct shown_frame *f, const char *function)
         return true;
     if (!f->libc)
         return frame_name_has(f->name, function);
-    return function[len - 1] == '*' ? strncmp(frame_libc_name(f->name), function, len - 1) == 0
-                                    : str_ends(f->name, function);
+    if (function[len - 1] == '*')
+        return strncmp(frame_libc_name(f->name), function, len - 1) == 0;
+    size_t n = strlen(f->name); /* "__isoc99_sscanf", and no getrandom() for random() */
+    return str_ends(f->name, function) && (n == len || f->name[n - len - 1] == '_');
 }
 
 /* Only the library's own file: others have a statistics.py or a yaml/scanner.py, too. */

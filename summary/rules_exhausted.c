@@ -262,8 +262,9 @@ static void judge(struct crew *c, struct finding *f)
     double waiting = share_of(parts.wait_ns, c->s->wall_ns);
     double past = share_of(parts.past_ns, c->s->wall_ns);
     double share = found ? share_of(parts.wait_ns, c->wall_ns) : 0;
-    if (share > f->weight) {
-        double spread = spread_of(c, &parts, past);
+    double spread = found ? spread_of(c, &parts, past) : 1;
+    bool told = past >= least_past && spread <= most_spread;
+    if (found && (told == (f->words != NULL) ? share > f->weight : told)) {
         struct text words = {0};
         f->n_figures = 0;
         add_figure(f, "share", share);
@@ -271,7 +272,7 @@ static void judge(struct crew *c, struct finding *f)
         add_figure(f, "spread", spread);
         f->weight = share;
         f->about = c->group->noun;
-        if (past >= least_past && spread <= most_spread)
+        if (told)
             tell(c, &parts, waiting, past, &words);
         free(f->words);
         f->words = words.s;

@@ -5,9 +5,12 @@
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
-static const double page_share = 0.1;       /* of the time in waits for pages */
-enum { LONGEST_READ_NS = 200 * NS_PER_MS }; /* of a page from a slow disk */
-static const double mostly = 0.5;           /* of a group's faults that may be such */
+static const double page_share = 0.1; /* of the time in waits for pages */
+enum {
+    LONGEST_READ_NS = 200 * NS_PER_MS, /* of a page from a slow disk */
+    LONGEST_UNSEEN_NS = NS_PER_MS,     /* where samples hardly meet the reads */
+};
+static const double mostly = 0.5; /* of a group's faults that may be such */
 
 /* ---- from a disk ---- */
 
@@ -110,11 +113,12 @@ static int64_t unseen_waits_ns(const struct thread_group *group)
     return max_i64(ns, 0);
 }
 
-/* Can N major faults be what takes NS, much of GROUP's time?  If there are fewer the waits are for
- * pages that a program serves. */
-static bool explains(const struct thread_group *group, uint64_t n, int64_t ns)
+/* Can N major faults, of LONGEST_NS each at most, be what takes NS, much of GROUP's time?  If there
+ * are fewer the waits are for pages that a program serves, or are none. */
+static bool explains(const struct thread_group *group, uint64_t n, int64_t longest_ns, int64_t ns)
 {
-    return share_of(ns, group->wall_ns) >= page_share && (double)n * LONGEST_READ_NS >= (double)ns;
+    return share_of(ns, group->wall_ns) >= page_share &&
+           (double)n * (double)longest_ns >= (double)ns;
 }
 
 void rule_major_faults(const struct scene *s, struct thread_group *group, struct finding *f)
@@ -129,8 +133,8 @@ void rule_major_faults(const struct scene *s, struct thread_group *group, struct
     add_figure(f, "blocked_share", blocked);
     add_figure(f, "major_faults_per_s", rate);
     f->weight = (share < page_share ? blocked : share) * (group == s->lead ? 1 : 0.7);
-    bool waits = explains(group, faults, page_ns);
-    if (!(waits || explains(group, faults, unseen_waits_ns(group))) ||
+    bool waits = explains(group, faults, LONGEST_READ_NS, page_ns);
+    if (!(waits || explains(group, faults, LONGEST_UNSEEN_NS, unseen_waits_ns(group))) ||
         !place_of_faults(s, group, &path))
         return;
     struct text words = {0};

@@ -1,7 +1,6 @@
 /* The rule about threads that ask again and again, and sleep between. */
 #include <stdlib.h>
 
-#include "base/minmax.h"
 #include "summary/meanwhile.h"
 #include "summary/polling.h"
 #include "summary/rule_classes.h"
@@ -28,16 +27,30 @@ static bool may_be_delayed(const struct thread_group *group, enum asked asked)
     return main || (asked == ASKED_LOCK && group->n > 1);
 }
 
+/* How many children of PROCESS's are known to have ended. */
+static uint64_t ended_children(const struct scene *s, process_id id)
+{
+    const struct profile_process *process = profile_see_process(s->p, id);
+    uint64_t n = process->children_seen > process->n_children
+                     ? process->children_seen - process->n_children
+                     : 0;
+    for (size_t i = 0; i < process->n_children; i++)
+        n += process->children[i].came_and_went && !process->children[i].recorded;
+    for (uint32_t i = 1; i <= profile_process_count(s->p); i++) {
+        const struct profile_process *child = profile_see_process(s->p, (process_id){i});
+        n += child->parent.ix == id.ix && child->threads == 0;
+    }
+    return n;
+}
+
 /* Is a child's end seen late for less than a small part of the time?  It is by half a sleep. */
 static bool is_hardly_late(const struct scene *s, const struct thread_group *group,
                            const struct polling *p)
 {
-    uint64_t n = 0;
     process_id process = group->threads[0]->thread->process;
-    for (uint32_t i = 1; i <= profile_process_count(s->p); i++)
-        n += profile_see_process(s->p, (process_id){i})->parent.ix == process.ix;
-    n = max_u64(n, profile_see_process(s->p, process)->children_seen);
-    return n && share_of((int64_t)n * p->each_ns / 2, s->wall_ns) < late_share;
+    int64_t late_ns = (int64_t)ended_children(s, process) * p->each_ns / 2;
+    return profile_see_process(s->p, process)->children_known &&
+           share_of(late_ns, s->wall_ns) < late_share;
 }
 
 /* "main polls 97% of its time for a file in load a.py:9 > wait: it sleeps 10 times a second, 100 ms

@@ -9,15 +9,15 @@ enum { LEAST_STARTS = 30, LEAST_JOINS = 100 }; /* fewer are a slow start of a fe
 static const int64_t short_join_ns = NS_PER_MS / 2;
 static const double most_computed = 0.5; /* of a join, by the thread that it waits for */
 
-/* How many threads of PROCESS, at least, began while it was recorded. */
+/* How many threads of PROCESS, at least, began and ended while it was recorded: a pool's live on. */
 static size_t seen_starts(const struct scene *s, process_id process)
 {
     size_t n = 0;
     for (size_t i = 0; i < s->g->summaries.n; i++) {
         const struct thread_summary *summary = &s->g->summaries.threads[i];
         const struct profile_thread *t = summary->thread;
-        bool began = t->start_ns > NS_PER_S / 10 || t->n_folded;
-        n += t->process.ix == process.ix && began ? summary->n_threads : 0;
+        bool lived = (t->ended && t->start_ns > NS_PER_S / 10) || t->n_folded;
+        n += t->process.ix == process.ix && lived ? summary->n_threads : 0;
     }
     if (profile_process_count(s->p) == 1) /* whose the others are is not known */
         n += (size_t)profile_number(s->p, METRIC_THREADS_WITHOUT_A_SAMPLE);

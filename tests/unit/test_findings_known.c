@@ -54,6 +54,7 @@ START_TEST(what_is_not_slow_or_done_once_is_not_told)
 {
     static const char *const others[] = {
         STEP "mean@/src/app/statistics.py:1:2",
+        STEP "getrandom!libc.so.6",
         STEP "take_gil!python3.11 > ___pthread_mutex_lock!libc.so.6",
         STEP "deepcopy@/src/app/copy.py:1:2",
         STEP "deepcopy" LIB("site-packages/tree/copy.py"),

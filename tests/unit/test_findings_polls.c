@@ -150,6 +150,7 @@ START_TEST(who_has_one_child_after_the_other_is_late)
         setup("hook@/src/a.py:1:2 > Popen._wait@/usr/lib/python3.11/subprocess.py:1:2" SLEEP, 40,
               NULL);
         process_id parent = profile_see_thread(b.p, lead)->process;
+        profile_get_process(b.p, parent)->children_known = true;
         for (int i = 0; i < n; i++) {
             builder_process(&b, 20 + i, "sleep", NULL);
             thread_id child = builder_thread(&b, 20 + i, NULL);
@@ -174,6 +175,7 @@ START_TEST(who_waits_for_one_child_is_told_for_which)
     struct profile_child child = {.pid = 20, .comm = profile_string(b.p, "sort")};
     profile_set_children(b.p, b.process, &child, 1);
     profile_get_process(b.p, b.process)->children_seen = 1;
+    profile_get_process(b.p, b.process)->children_known = true;
     judge(4000);
     assert_told(0, "waits",
                 "main sleeps 98% of its time in hook a.py:2 > Popen._wait > clock_nanosleep. It "

@@ -14,6 +14,7 @@ static void add_starts(int pid, const char *stack, int64_t starts_ms, int starte
     for (int i = 0; i < started; i++) {
         thread_id t = builder_thread(&b, 10 * pid + i, "handle");
         profile_get_thread(b.p, t)->start_ns = (200 + i) * NS_PER_MS;
+        profile_get_thread(b.p, t)->ended = true;
         builder_run(&b, t, "handle@/src/a.py:5:6", 10, 10);
     }
 }
@@ -85,6 +86,7 @@ static void judge_joins(const char *joins, uint64_t n, int started)
     for (int i = 0; i < started; i++) {
         thread_id job = builder_thread(&b, 100 + i, "handle");
         profile_get_thread(b.p, job)->start_ns = (200 + i) * NS_PER_MS;
+        profile_get_thread(b.p, job)->ended = true;
         builder_run(&b, job, "handle!app", 10, 10);
     }
     judge(4000);
