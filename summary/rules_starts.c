@@ -9,7 +9,7 @@ enum { LEAST_STARTS = 30, LEAST_JOINS = 100 }; /* fewer are a slow start of a fe
 static const int64_t short_join_ns = NS_PER_MS / 2;
 static const double most_computed = 0.5; /* of a join, by the thread that it waits for */
 
-/* How many threads of PROCESS, at least, began and ended while it was recorded: a pool's live on. */
+/* How many threads of PROCESS, at least, began and ended while it was recorded: no pool's do. */
 static size_t seen_starts(const struct scene *s, process_id process)
 {
     size_t n = 0;
