@@ -19,8 +19,7 @@ void returns_release(struct returns *r, const struct thread_group *group)
     call_path_release(&r->path);
 }
 
-/* Is NODE in a function that waits for what one of its own threads does: a result, an event? */
-static bool is_for_result(const struct call_tree *t, uint32_t node)
+bool returns_waits_for_result(const struct call_tree *t, uint32_t node)
 {
     static const char *const words[] = {"uture", "Event", "arrier", "join", "latch", NULL};
     for (; node && call_tree_node(t, node).role != ROLE_OWN; node = call_tree_node(t, node).parent)
@@ -37,7 +36,7 @@ static bool is_for_requests(const struct call_tree *t, uint32_t node)
     const struct call_node at = call_tree_node(t, node);
     const char *call = at.frame->call;
     if (str_starts(call, "futex"))
-        return queues >> at.futex & 1 && !is_for_result(t, node);
+        return queues >> at.futex & 1 && !returns_waits_for_result(t, node);
     return !str_is_one_of(call, calls) && !str_starts(call, "wait") && !str_ends(call, "nanosleep");
 }
 

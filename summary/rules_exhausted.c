@@ -11,6 +11,9 @@
 
 #include "base/alloc.h"
 #include "summary/heaviest_paths.h"
+#include "summary/meanwhile.h"
+#include "summary/pools.h"
+#include "summary/returns.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
@@ -43,8 +46,9 @@ static bool is_of(const struct profile *p, const struct thread_summary *t,
 {
     const struct profile_thread *first = group->threads[0]->thread;
     bool same = t->thread->process.ix == first->process.ix;
-    bool siblings = t->thread->main && profile_see_process(p, t->thread->process)->parent.ix ==
-                                           profile_see_process(p, first->process)->parent.ix;
+    uint32_t parent = profile_see_process(p, first->process)->parent.ix;
+    bool siblings = t->thread->main && parent &&
+                    profile_see_process(p, t->thread->process)->parent.ix == parent;
     return str_eq(t->group, group->threads[0]->group) && t->thread->main == first->main &&
            (same || siblings) && !t->thread->n_folded;
 }
@@ -82,35 +86,43 @@ static bool make_crew(const struct scene *s, struct thread_group *group, struct 
 
 /* ---- where it waits, and what is past that ---- */
 
-static bool is_unowned_wait(const struct call_tree *tree, uint32_t node)
+/* Processes share no condition, but in memory of their own making. */
+static bool is_unowned_wait(const struct crew *c, uint32_t node)
 {
+    const struct call_tree *tree = c->s->g->tree;
+    const bool processes = c->group->threads[0]->thread->main;
     enum futex_kind futex = call_tree_node(tree, node).futex;
-    return (futex == FUTEX_CONDITION || futex == FUTEX_SEMAPHORE) &&
-           class_of_node(tree, node) == CLASS_ORDINARY;
+    return (futex == FUTEX_SEMAPHORE || (futex == FUTEX_CONDITION && !processes)) &&
+           class_of_node(tree, node) == CLASS_ORDINARY && !returns_waits_for_result(tree, node);
 }
 
 /* The node of the user's function that waits for longest, without an owner; 0: none. */
-static uint32_t find_wait(struct tally *time)
+static uint32_t find_wait(struct crew *c)
 {
+    const struct call_tree *tree = c->s->g->tree;
     uint32_t best = 0;
-    for (uint32_t node = 1; node <= call_tree_count(time->tree); node++)
-        if (tally_self(time, node) > (best ? tally_self(time, best) : 0) &&
-            is_unowned_wait(time->tree, node) && call_tree_own(time->tree, node))
+    for (uint32_t node = 1; node <= call_tree_count(tree); node++)
+        if (tally_self(&c->time, node) > (best ? tally_self(&c->time, best) : 0) &&
+            is_unowned_wait(c, node) && call_tree_own(tree, node))
             best = node;
     return best;
 }
 
-/* Does something but the thread's start call NODE's function? */
+/* Does something but the thread's start call NODE's function?  A native library's own function is
+ * part of that, as QThread's. */
 static bool is_called(const struct call_tree *tree, uint32_t node)
 {
-    uint32_t above = call_tree_node(tree, node).parent;
-    while (above && call_tree_node(tree, above).role == ROLE_GLUE)
-        above = call_tree_node(tree, above).parent;
-    return above != 0;
+    for (node = call_tree_node(tree, node).parent; node; node = call_tree_node(tree, node).parent) {
+        const struct call_node at = call_tree_node(tree, node);
+        if (at.role == ROLE_OWN || pool_is_loop(at.frame) ||
+            (at.role == ROLE_LIBRARY && at.frame->kind == SHOWN_PYTHON))
+            return true;
+    }
+    return false;
 }
 
 /* Sorts the nodes: within WORK's function, in the wait, which goes through FIRST's function there,
- * or past it. */
+ * or past it.  WORK's own time is neither. */
 static void sort_nodes(struct tally *time, uint32_t work, uint32_t first, struct parts *p)
 {
     const struct call_tree *tree = time->tree;
@@ -121,11 +133,12 @@ static void sort_nodes(struct tally *time, uint32_t work, uint32_t first, struct
     for (uint32_t node = 1; node <= call_tree_count(tree); node++) { /* a parent before its child */
         const struct call_node at = call_tree_node(tree, node);
         within[node] = within[at.parent] || at.key == work_key;
-        p->of[node] = within[node] ? PART_PAST : PART_OTHER;
+        bool past = within[node] && at.key != work_key && !at.idle;
+        p->of[node] = past ? PART_PAST : PART_OTHER;
         if (within[at.parent] && (at.key == first_key || p->of[at.parent] == PART_WAIT))
             p->of[node] = PART_WAIT;
         p->wait_ns += p->of[node] == PART_WAIT ? tally_self(time, node) : 0;
-        p->past_ns += p->of[node] == PART_PAST && node != work ? tally_self(time, node) : 0;
+        p->past_ns += p->of[node] == PART_PAST ? tally_self(time, node) : 0;
     }
     free(within);
 }
@@ -135,7 +148,7 @@ static void sort_nodes(struct tally *time, uint32_t work, uint32_t first, struct
 static bool find_parts(struct crew *c, struct parts *p)
 {
     const struct call_tree *tree = c->s->g->tree;
-    uint32_t wait = find_wait(&c->time);
+    uint32_t wait = find_wait(c);
     bool found = false;
     p->wait = call_tree_own(tree, wait);
     for (uint32_t work = p->wait, first = wait; work && !found;) {
@@ -166,6 +179,20 @@ static int by_time(const void *a, const void *b)
     return (x->ns > y->ns) - (x->ns < y->ns);
 }
 
+/* When THREAD is in PART. */
+static struct intervals times_in(const struct crew *c, const struct parts *p, enum part part,
+                                 const struct profile_thread *thread)
+{
+    struct intervals times = {0};
+    for (size_t k = 0; k < thread->n_runs; k++) {
+        const struct run *run = &thread->runs[k];
+        if (p->of[call_tree_of(c->s->g->tree, run->at)] == part)
+            intervals_join(&times,
+                           (struct interval){run->start_ns, run->start_ns + run->weights.wall_ns});
+    }
+    return times;
+}
+
 /* When a thread of C goes past the wait, and back; the caller frees them. */
 static struct change *list_changes(const struct crew *c, const struct parts *p, size_t *ret_n)
 {
@@ -174,14 +201,13 @@ static struct change *list_changes(const struct crew *c, const struct parts *p, 
     const struct thread_summary *t;
     *ret_n = 0;
     for (size_t i = 0; (t = next_of(c, &i));) {
-        for (size_t k = 0; k < t->thread->n_runs; k++) {
-            const struct run *run = &t->thread->runs[k];
-            if (p->of[call_tree_of(c->s->g->tree, run->at)] != PART_PAST)
-                continue;
+        struct intervals times = times_in(c, p, PART_PAST, t->thread);
+        for (size_t k = 0; k < times.n; k++) {
             changes = array_reserve(changes, &capacity, *ret_n + 2, sizeof *changes);
-            changes[(*ret_n)++] = (struct change){run->start_ns, 1};
-            changes[(*ret_n)++] = (struct change){run->start_ns + run->weights.wall_ns, -1};
+            changes[(*ret_n)++] = (struct change){times.items[k].start_ns, 1};
+            changes[(*ret_n)++] = (struct change){times.items[k].end_ns, -1};
         }
+        intervals_release(&times);
     }
     if (*ret_n)
         qsort(changes, *ret_n, sizeof *changes, by_time);
@@ -207,36 +233,65 @@ static double spread_of(const struct crew *c, const struct parts *p, double mean
     return over_ns > 0 && by_chance > 0 ? sum / (double)over_ns / by_chance : 1;
 }
 
+/* ---- who waits ---- */
+
+/* The group of C's that waits for longest. */
+static struct thread_group *waiting_group(const struct crew *c, const struct parts *p)
+{
+    struct thread_group *best = c->group;
+    int64_t most_ns = 0;
+    for (struct thread_group *g = c->group; g < c->s->g->items + c->s->g->n; g++) {
+        int64_t ns = 0;
+        if (g->mixed || g->idle || !is_of(c->s->p, g->threads[0], c->group))
+            continue;
+        for (uint32_t node = 1; node <= call_tree_count(c->s->g->tree); node++)
+            ns += p->of[node] == PART_WAIT ? tally_self(&g->tally, node) : 0;
+        best = ns > most_ns ? g : best;
+        most_ns = ns > most_ns ? ns : most_ns;
+    }
+    return best;
+}
+
+/* Does another crew's group work while GROUP waits, and no other does?  That is who keeps it. */
+static bool others_keep(const struct crew *c, const struct parts *p,
+                        const struct thread_group *group)
+{
+    struct intervals waits = times_in(c, p, PART_WAIT, group->threads[0]->thread);
+    const struct thread_group *busy = meanwhile_of(c->s->g, group, BUSY_WORK, &waits).busy;
+    intervals_release(&waits);
+    return busy && !is_of(c->s->p, busy->threads[0], c->group);
+}
+
 /* ---- words ---- */
 
-struct in_part {
-    struct tally *time;
-    const struct parts *parts;
-    enum part part;
-};
-
-/* Is NODE the end of a way in the part?  Whoever calls further has the time of that, too. */
-static bool is_in_part(const struct call_tree *tree, uint32_t node, const void *wanted)
+/* LEAD and "get_connection db.py:15 > condition": where C is for longest in PART. */
+static void add_way_in(const struct crew *c, const struct parts *p, enum part part,
+                       const char *lead, struct text *words)
 {
-    const struct in_part *in = wanted;
-    (void)tree;
-    return in->parts->of[node] == in->part &&
-           tally_self(in->time, node) == tally_total(in->time, node);
-}
-
-/* "get_connection db.py:15 > condition" */
-static void add_way_in(struct crew *c, const struct parts *p, enum part part, struct text *words)
-{
+    struct intervals *times = xcalloc(c->n, sizeof *times); /* the tally borrows them */
+    struct tally sum;
     struct call_path path;
-    if (!call_path_of_nodes(&c->time, is_in_part, &(struct in_part){&c->time, p, part}, &path))
-        return;
-    text_add(words, " in ");
-    add_way(words, &path);
-    call_path_release(&path);
+    const struct thread_summary *t;
+    tally_init(&sum, c->s->g->tree, TALLY_ALL);
+    for (size_t i = 0, k = 0; (t = next_of(c, &i)); k++) {
+        times[k] = times_in(c, p, part, t->thread);
+        if (times[k].n)
+            tally_add(&sum, t->thread, times[k].items, times[k].n);
+    }
+    if (call_paths_heaviest(&sum, &path, 1)) {
+        text_add(words, lead);
+        add_way(words, &path);
+        call_path_release(&path);
+    }
+    tally_release(&sum);
+    for (size_t k = 0; k < c->n; k++)
+        intervals_release(&times[k]);
+    free(times);
 }
 
-/* "6.0 of 8 handler threads wait in get_connection db.py:15 > condition, on average. …" */
-static void tell(struct crew *c, const struct parts *p, double waiting, double past,
+/* "On average 6.0 of 8 handler threads wait in get_connection db.py:15 > condition, and 2.0 are past
+ * that, in …" */
+static void tell(const struct crew *c, const struct parts *p, double waiting, double past,
                  struct text *words)
 {
     const char *stem = c->group->threads[0]->group;
@@ -247,11 +302,11 @@ static void tell(struct crew *c, const struct parts *p, double waiting, double p
     text_addf(words, "On average %.1f of %zu ", waiting, c->n);
     text_add_tame(words, stem, len);
     text_addf(words, "%s%s wait", len ? " " : "", processes ? "processes" : "threads");
-    add_way_in(c, p, PART_WAIT, words);
-    text_addf(words, ". The %.1f that came further are", past);
-    add_way_in(c, p, PART_PAST, words);
-    text_add(words, ". If those have what the others wait for, give it back sooner, or have more "
-                    "of it.");
+    add_way_in(c, p, PART_WAIT, " in ", words);
+    text_addf(words, ", and %.1f %s past that", past, past < 1.05 ? "is" : "are");
+    add_way_in(c, p, PART_PAST, ", in ", words);
+    text_add(words, ". Either the others wait for what these have: give it back sooner, or have "
+                    "more of it. Or all the work goes to these.");
 }
 
 static void judge(struct crew *c, struct finding *f)
@@ -263,7 +318,8 @@ static void judge(struct crew *c, struct finding *f)
     double past = share_of(parts.past_ns, c->s->wall_ns);
     double share = found ? share_of(parts.wait_ns, c->wall_ns) : 0;
     double spread = found ? spread_of(c, &parts, past) : 1;
-    bool told = past >= least_past && spread <= most_spread;
+    const struct thread_group *waits = found ? waiting_group(c, &parts) : c->group;
+    bool told = past >= least_past && spread <= most_spread && !others_keep(c, &parts, waits);
     if (found && (told == (f->words != NULL) ? share > f->weight : told)) {
         struct text words = {0};
         f->n_figures = 0;
@@ -271,7 +327,7 @@ static void judge(struct crew *c, struct finding *f)
         add_figure(f, "threads_past", past);
         add_figure(f, "spread", spread);
         f->weight = share;
-        f->about = c->group->noun;
+        f->about = waits->noun;
         if (told)
             tell(c, &parts, waiting, past, &words);
         free(f->words);

@@ -408,7 +408,7 @@ CASES = [
     Situation("borrow", "eight readers need one of two copies of a book",
               "{programs}/borrow.py {seconds}", "exhausted",
               (r"(5\.[89]|6\.\d) of 8 reader threads wait in borrow_copy borrow\.py:\d+ > c",
-               r"The (1\.9|2\.\d) that came further are in read_chapter borrow\.py:\d+",
+               r"and (1\.9|2\.\d) are past that, in read_chapter borrow\.py:\d+",
                "more of it"),
               ("share", "share", 0.08), twin_says=("none_ran", "waits")),
     Situation("own-queue",

@@ -17,34 +17,52 @@ enum { PID = 10, THREADS = 6, ROUNDS = 40, ROUND_MS = 100 };
     "futex [blocked]"
 #define ASKS "ask@/src/a.py:12:13 > recvfrom 10.0.0.7:5432 [blocked]"
 
-/* Of THREADS threads PAST are past the wait in each round; by turns, if TURNS; all of them in every
- * other round, if CHANGES. */
-static void judge_crew(const char *waits, const char *asks, int past, bool turns, bool changes)
+/* THREADS of NAME, from TID on.  Of these PAST are past the wait in each round; by turns, if TURNS;
+ * all of them in every fourth round, if CHANGES. */
+struct crew {
+    const char *name, *waits, *asks;
+    int past;
+    bool turns, changes;
+};
+
+static void add_crew(pid_t tid, const struct crew *c)
 {
-    b = builder_start(PID, "app");
-    thread_id lead = builder_thread(&b, PID, NULL);
-    builder_run(&b, lead, "main@/src/a.py:30:31 > clock_nanosleep [blocked]", ROUNDS * ROUND_MS, 0);
     for (int i = 0; i < THREADS; i++) {
         char name[20];
-        (void)snprintf(name, sizeof name, "handler-%d", i);
-        thread_id t = builder_thread(&b, PID + 1 + i, name);
+        (void)snprintf(name, sizeof name, "%s-%d", c->name, i);
+        thread_id t = builder_thread(&b, tid + i, name);
         for (int k = 0; k < ROUNDS; k++) {
-            int first = turns ? k % THREADS : 0;
-            bool is_past = (i - first + THREADS) % THREADS < (changes ? k % 2 * THREADS : past);
-            builder_run(&b, t, is_past ? asks : waits, ROUND_MS, 0);
+            int first = c->turns ? k % THREADS : 0;
+            int past = !c->changes ? c->past : k % 4 ? 0 : THREADS;
+            bool is_past = (i - first + THREADS) % THREADS < past;
+            builder_run(&b, t, is_past ? c->asks : c->waits, ROUND_MS, 0);
         }
     }
-    judge(ROUNDS * ROUND_MS);
+}
+
+static void setup(void)
+{
+    b = builder_start(PID, "app");
+    builder_run(&b, builder_thread(&b, PID, NULL),
+                "main@/src/a.py:30:31 > clock_nanosleep [blocked]", (int64_t)ROUNDS * ROUND_MS, 0);
+}
+
+static void judge_crew(const char *waits, const char *asks, int past, bool turns, bool changes)
+{
+    setup();
+    add_crew(PID + 1, &(struct crew){"handler", waits, asks, past, turns, changes});
+    judge((int64_t)ROUNDS * ROUND_MS);
 }
 
 START_TEST(who_waits_for_what_a_few_have_is_told)
 {
     judge_crew(SERVE "handle@/src/a.py:5:6 > " WAITS, SERVE "handle@/src/a.py:5:6 > " ASKS, 2,
                false, false);
-    assert_told(0, "exhausted",
-                "On average 4.0 of 6 handler threads wait in take a.py:9 > condition. The 2.0 that "
-                "came further are in ask a.py:13 > recvfrom 10.0.0.7:5432. If those have what the "
-                "others wait for, give it back sooner, or have more of it.");
+    assert_told(
+        0, "exhausted",
+        "On average 4.0 of 6 handler threads wait in take a.py:9 > condition, and 2.0 are past "
+        "that, in ask a.py:13 > recvfrom 10.0.0.7:5432. Either the others wait for what these "
+        "have: give it back sooner, or have more of it. Or all the work goes to these.");
     teardown();
     judge_crew(SERVE "handle@/src/a.py:5:6 > " WAITS, SERVE "handle@/src/a.py:5:6 > " ASKS, 1, true,
                false);
@@ -56,7 +74,7 @@ START_TEST(who_waits_for_what_a_few_have_is_told)
                "_worker@/usr/lib/python3.11/concurrent/futures/thread.py:1:2 > "
                "handle@/src/a.py:5:7 > " ASKS,
                2, true, false);
-    assert_told(0, "exhausted", "wait in handle a.py:6 > condition. The 2.0 that came further");
+    assert_told(0, "exhausted", "wait in handle a.py:6 > condition, and 2.0 are past that");
     teardown();
 }
 END_TEST
@@ -68,7 +86,7 @@ START_TEST(processes_take_turns_too)
         b = builder_start(PID, "app");
         process_id parent = b.process;
         builder_run(&b, builder_thread(&b, PID, NULL), "main@/src/a.py:30:31 > wait4 [blocked]",
-                    ROUNDS * ROUND_MS, 0);
+                    (int64_t)ROUNDS * ROUND_MS, 0);
         for (int i = 0; i < 3; i++) {
             builder_process(&b, PID + 1 + i, "app", "");
             profile_get_process(b.p, b.process)->parent = siblings ? parent : b.process;
@@ -79,13 +97,60 @@ START_TEST(processes_take_turns_too)
                                        : SERVE "update@/src/a.py:5:6 > " LOCKS,
                             ROUND_MS, 0);
         }
-        judge(ROUNDS * ROUND_MS);
+        judge((int64_t)ROUNDS * ROUND_MS);
         if (siblings)
             assert_told(0, "exhausted", "On average 2.0 of 3 app processes wait in update a.py:6");
         else
             assert_not_told("exhausted");
         teardown();
     }
+}
+END_TEST
+
+/* Idle workers wait for longer than those who wait for a connection. */
+START_TEST(idle_workers_hide_nobody)
+{
+    static const struct crew told = {"handler",
+                                     SERVE "handle@/src/a.py:5:6 > " WAITS,
+                                     SERVE "handle@/src/a.py:5:6 > " ASKS,
+                                     2,
+                                     true,
+                                     false},
+                             idle = {"idler",
+                                     SERVE "loop@/src/b.py:5:6 > " WAITS,
+                                     SERVE "loop@/src/b.py:5:6 > " ASKS,
+                                     0,
+                                     false,
+                                     true};
+    for (int first = 0; first < 2; first++) {
+        setup();
+        add_crew(PID + 1, first ? &idle : &told);
+        add_crew(PID + 1 + THREADS, first ? &told : &idle);
+        judge((int64_t)ROUNDS * ROUND_MS);
+        assert_told(0, "exhausted", "On average 4.0 of 6 handler threads wait in take a.py:9");
+        teardown();
+    }
+}
+END_TEST
+
+/* For a result of another pool's; or another thread is busy meanwhile, as the consumer of a queue
+ * that they fill. */
+START_TEST(who_is_kept_by_others_is_not_told)
+{
+    judge_crew(SERVE "handle@/src/a.py:5:6 > Future.result@/usr/lib/python3.11/concurrent/futures/"
+                     "_base.py:1:2 > Condition.wait@/usr/lib/python3.11/threading.py:1:2 > "
+                     "sem_wait!libc.so.6 > futex [blocked]",
+               SERVE "handle@/src/a.py:5:6 > " ASKS, 2, true, false);
+    assert_not_told("exhausted");
+    teardown();
+    setup();
+    add_crew(PID + 1, &(struct crew){"maker", SERVE "handle@/src/a.py:5:6 > " WAITS,
+                                     SERVE "handle@/src/a.py:5:6 > " ASKS, 2, true, false});
+    builder_run(&b, builder_thread(&b, PID + 50, "consumer"), "eat@/src/c.py:1:2",
+                (int64_t)ROUNDS * ROUND_MS, (int64_t)ROUNDS * ROUND_MS);
+    judge((int64_t)ROUNDS * ROUND_MS);
+    assert_not_told("exhausted");
+    teardown();
 }
 END_TEST
 
@@ -108,5 +173,6 @@ START_TEST(idle_workers_wait_for_nobody)
 }
 END_TEST
 
-CHECK_MAIN("findings_exhausted", 20, who_waits_for_what_a_few_have_is_told,
-           processes_take_turns_too, idle_workers_wait_for_nobody)
+CHECK_MAIN("findings_exhausted", 20, idle_workers_hide_nobody, who_is_kept_by_others_is_not_told,
+           who_waits_for_what_a_few_have_is_told, processes_take_turns_too,
+           idle_workers_wait_for_nobody)
