@@ -31,7 +31,8 @@ static bool is_stolen_from(const struct cpu_shortage *c, const struct profile_ho
 /* What all programs want beyond the CPUs there are: no hypervisor's fault. */
 static double missing_cpus(const struct cpu_shortage *c)
 {
-    double missing = c->wanted_cpus + c->others_cpus - c->cpus;
+    double others = c->pinned ? 0 : c->others_cpus; /* on which CPUs these are is not known */
+    double missing = c->wanted_cpus + others - c->cpus;
     return missing > 0 ? missing : 0;
 }
 

@@ -23,9 +23,10 @@ static const struct rule {
     rule_judge *judge;
     unsigned causes; /* that it speaks of, in the ledger */
     bool of_all;     /* judges everything at once, not one group after the other */
-    bool alike;      /* others that it is true of are named, with their share if there is one */
-    bool aside;      /* no news about a group that another finding is about */
-    bool of_one;     /* judges threads: of a group each of its threads by itself */
+    /* What others do that it applies to, too, "import%s modules": they are named.  NULL: not. */
+    const char *alike;
+    bool aside;  /* no news about a group that another finding is about */
+    bool of_one; /* judges threads: of a group each of its threads by itself */
     /* Judges by the kernel's counts, which are exact however few samples there are. */
     bool counted;
     /* Above 0: it only describes, and so is printed once, for a group with nothing else.  This part
@@ -50,19 +51,19 @@ static const struct rule {
     {.key = "malloc_arena", .judge = rule_malloc_arena, .causes = OF(LOCK)},
     {.key = "libc_lock", .judge = rule_libc_lock, .causes = OF(LOCK)},
     {.key = "slow_files", .judge = rule_files, .causes = OF(FILE)},
-    {.key = "gc", .judge = rule_collects, .causes = OF(GC), .alike = true},
-    {.key = "imports", .judge = rule_imports, .causes = OF(IMPORTS), .alike = true},
+    {.key = "gc", .judge = rule_collects, .causes = OF(GC), .alike = "collect%s garbage"},
+    {.key = "imports", .judge = rule_imports, .causes = OF(IMPORTS), .alike = "import%s modules"},
     {.key = "messages", .judge = rule_messages, .causes = OF(PICKLES), .of_all = true},
     {.key = "thread_starts",
      .judge = rule_starts,
      .causes = OF(STARTS) | OF(JOIN),
-     .alike = true,
+     .alike = "start%s threads",
      .of_one = true},
     {.key = "cpu_wait",
      .judge = rule_cpu_wait,
      .causes = COMPUTING,
      .counted = true,
-     .alike = true},
+     .alike = "wait%s for a CPU"},
     {.key = "openmp_runtimes", .judge = rule_openmp_runtimes, .causes = OF(SPINS), .of_all = true},
     {.key = "major_faults", .judge = rule_major_faults, .causes = OF(PAGE)},
     {.key = "numa_balancing", .judge = rule_numa_balancing, .causes = OF(NUMA), .counted = true},
@@ -73,16 +74,20 @@ static const struct rule {
      .counted = true,
      .aside = true},
     {.key = "spinning", .judge = rule_spinning, .causes = OF(SPINS)},
-    {.key = "tasks_wait", .judge = rule_tasks, .causes = OF(IDLE), .alike = true, .of_one = true},
+    {.key = "tasks_wait",
+     .judge = rule_tasks,
+     .causes = OF(IDLE),
+     .alike = "run%s a loop whose tasks wait",
+     .of_one = true},
     {.key = "no_free_thread",
      .judge = rule_executor,
      .causes = OF(IDLE),
-     .alike = true,
+     .alike = "lack%s a free thread",
      .of_one = true},
     {.key = "ready_loop",
      .judge = rule_ready_loop,
      .causes = COMPUTING,
-     .alike = true,
+     .alike = "run%s such a loop",
      .of_one = true},
     {.key = "event_loop", .judge = rule_event_loop, .causes = OF(IDLE)},
     {.key = "stalls", .judge = rule_stalls, .causes = ANY & ~WAITS_FOR_WORK},
@@ -111,30 +116,37 @@ static bool was_stopped(const struct thread_group *group)
     return share_of(group->class_ns[CLASS_STOPPED], group->wall_ns) >= most_of_it;
 }
 
+/* Whom a finding is about: a group, or one thread of it. */
+struct judged_one {
+    char *noun; /* owned */
+    bool plural;
+    const char *about; /* its group's noun */
+    double share;      /* the rule's figure; below 0: it has none */
+};
 /* What a rule found so far, and whom else it is true of: the first few of them. */
 enum { MOST_ALIKE = 2 };
 struct judged {
     struct finding *best;
-    char *noun; /* of the group, or the thread, that the best is about; owned, as the others' */
-    struct {
-        char *noun;
-        const char *about; /* its group's */
-        double share;      /* below 0: the rule has none */
-    } others[MOST_ALIKE];
+    struct judged_one who, others[MOST_ALIKE];
     size_t n_others; /* with those behind the first few */
 };
 
-static void add_other(struct judged *j, const struct finding *f, char *noun)
+static void add_other(struct judged *j, struct judged_one *who)
 {
-    if (j->n_others >= MOST_ALIKE) {
-        free(noun);
-    } else {
-        bool has_share = f->n_figures && str_eq(f->figures[0].name, "share");
-        j->others[j->n_others].noun = noun;
-        j->others[j->n_others].about = f->about;
-        j->others[j->n_others].share = has_share ? f->figures[0].value : -1;
-    }
+    if (j->n_others < MOST_ALIKE)
+        j->others[j->n_others] = *who;
+    else
+        free(who->noun);
     j->n_others++;
+}
+
+static struct judged_one one_of(const struct finding *f, const struct thread_group *group)
+{
+    bool has_share = f->n_figures && str_eq(f->figures[0].name, "share");
+    return (struct judged_one){.noun = xstrdup(group->noun),
+                               .plural = group->plural,
+                               .about = f->about,
+                               .share = has_share ? f->figures[0].value : -1};
 }
 
 /* RULE, of GROUP, whose finding is about ABOUT. */
@@ -146,17 +158,17 @@ static void judge_one(const struct scene *s, const struct rule *rule, struct thr
     struct finding *best = j->best;
     bool better = f.words ? !best->words || f.weight > best->weight
                           : !best->words && (!best->n_figures || f.weight > best->weight);
-    char *noun = xstrdup(group->noun);
+    struct judged_one who = one_of(&f, group);
     struct finding worse = better ? *best : f;
-    char *worse_noun = better ? j->noun : noun;
+    struct judged_one other = better ? j->who : who;
     if (better) {
         *best = f;
-        j->noun = noun;
+        j->who = who;
     }
     if (worse.words)
-        add_other(j, &worse, worse_noun);
+        add_other(j, &other);
     else
-        free(worse_noun);
+        free(other.noun);
     /* The judges write nothing but F: of two findings one is kept, and the other's words go. */
     free(worse.words); /* NOLINT(clang-analyzer-unix.Malloc) */
 }
@@ -175,13 +187,14 @@ static void judge_each(const struct scene *s, const struct rule *rule, struct th
     }
 }
 
-/* "The same is true of rank1 (38%), rank2 (37%) and 2 others." */
-static void add_alike(const struct judged *j)
+/* " rank1 (38%), rank2 (37%) and 2 others wait for a CPU, too." */
+static void add_alike(const struct judged *j, const char *alike)
 {
     struct finding *f = j->best;
     struct text words = {0};
     size_t named = j->n_others < MOST_ALIKE ? j->n_others : MOST_ALIKE;
-    text_addf(&words, "%s The same is true of ", f->words);
+    bool plural = j->n_others > 1 || j->others[0].plural;
+    text_addf(&words, "%s ", f->words);
     for (size_t i = 0; i < named; i++) {
         text_add(&words, !i ? "" : i + 1 == j->n_others ? " and " : ", ");
         text_add(&words, j->others[i].noun);
@@ -194,7 +207,9 @@ static void add_alike(const struct judged *j)
     if (j->n_others > named)
         text_addf(&words, " and %zu other%s", j->n_others - named,
                   j->n_others - named == 1 ? "" : "s");
-    text_add(&words, ".");
+    text_add(&words, " ");
+    text_addf(&words, alike, plural ? "" : "s");
+    text_add(&words, ", too.");
     free(f->words);
     f->words = words.s;
     f->also = f->also ? f->also : j->others[0].about;
@@ -214,8 +229,8 @@ static void judge_groups(const struct scene *s, const struct rule *rule, struct 
             judge_one(s, rule, group, group->noun, &j);
     }
     if (rule->alike && j.n_others)
-        add_alike(&j);
-    free(j.noun);
+        add_alike(&j, rule->alike);
+    free(j.who.noun);
     for (size_t i = 0; i < MOST_ALIKE; i++)
         free(j.others[i].noun);
 }
@@ -253,7 +268,7 @@ static bool covers(const struct finding *printed, const struct finding *f)
 {
     bool same = !f->about || !printed->about || str_eq(f->about, printed->about);
     if (names(printed->blames, f->about) || names(printed->also, f->about) ||
-        names(f->also, printed->about))
+        names(f->also, printed->about) || names(f->also, printed->also))
         return true;
     return same && !is_minor(printed, f);
 }

@@ -344,18 +344,28 @@ static bool sleeps(struct thread_group *g, const struct call_tree *t)
     return ns > g->wall_ns / 2;
 }
 
-/* Does G, of T's tree, have threads beside the main ones, in the user's code for most of their
- * time? */
+/* Is NODE, in the user's code, work, or a wait that a launcher has not: for a lock, a file, a peer?
+ * It waits for its children, by their pipes, too; for time; for a thread of its own. */
+static bool is_of_work(const struct call_tree *t, uint32_t node)
+{
+    static const unsigned locks =
+        1U << FUTEX_LOCK | 1U << FUTEX_RWLOCK | 1U << FUTEX_SEMAPHORE | 1U << FUTEX_BARRIER;
+    static const unsigned works = 1U << CLASS_NONE | 1U << CLASS_SPIN | 1U << CLASS_GIL |
+                                  1U << CLASS_FILE | 1U << CLASS_PAGE | 1U << CLASS_UNUSUAL;
+    const struct call_node at = call_tree_node(t, node);
+    return call_tree_own(t, node) &&
+           (works >> class_of_node(t, node) & 1 || locks >> at.futex & 1 || at.sockets);
+}
+
 static bool is_of_workers(struct thread_group *g, const struct call_tree *t)
 {
     int64_t ns = 0;
     for (uint32_t node = 1; node <= call_tree_count(t) && !g->idle; node++)
-        ns += call_tree_own(t, node) ? tally_self(&g->tally, node) : 0;
-    return !is_of_mains(g) && ns > g->wall_ns / 2;
+        ns += is_of_work(t, node) ? tally_self(&g->tally, node) : 0;
+    return ns > g->wall_ns / 2;
 }
 
-/* By process: does it work with threads of its own?  However little these run, it is no
- * launcher. */
+/* By process: has it threads that work?  However little these run, it is no launcher. */
 static bool *processes_with_workers(const struct groups *all)
 {
     bool *work = xcalloc(profile_process_count(all->p) + (size_t)1, sizeof *work);

@@ -45,7 +45,7 @@ static const struct known {
     /* A free one takes no system call, but its cache line goes from CPU to CPU: futex(7).  Those of
      * threads in Python are the interpreter's. */
     {NULL, "libc", "pthread_mutex_*", ".py", 0.3, "Mutexes are taken and released",
-     "one lock for several steps, or counts of each thread's own, need fewer"},
+     "take one for several steps, or let each thread count by itself"},
     /* Each takes a system-wide semaphore: CPython Modules/_multiprocessing/semaphore.c. */
     {NULL, "_multiprocessing.", "*", "/multiprocessing/queues.py", 0.2,
      "Locks of multiprocessing's are taken and released",
@@ -183,9 +183,11 @@ static void add_calls(const struct scene *s, const struct thread_group *group, u
     text_addf(words, " %s ", group->plural ? "They make" : "It makes");
     text_add_thousands(words, rule_per_second(n, s));
     text_addf(words, " %s a second", what);
-    if (bytes)
-        text_addf(words, ", of %.0f byte%s each on average", each, each < 1.5 ? "" : "s");
-    text_add(words, each < small_bytes && bytes ? ": a buffer makes fewer." : ".");
+    if (each < 0.5)
+        text_add(words, ", most of which bring nothing.");
+    else
+        text_addf(words, ", of %.0f byte%s each on average%s", each, each < 1.5 ? "" : "s",
+                  each < small_bytes ? ": of a file, a buffer makes fewer." : ".");
 }
 
 void add_known(const struct scene *s, const struct thread_group *group, const char *of,

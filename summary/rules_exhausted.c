@@ -235,8 +235,8 @@ static double spread_of(const struct crew *c, const struct parts *p, double mean
 
 /* ---- who waits ---- */
 
-/* The group of C's that waits for longest. */
-static struct thread_group *waiting_group(const struct crew *c, const struct parts *p)
+/* The group of C's that is in PART for longest. */
+static struct thread_group *group_in(const struct crew *c, const struct parts *p, enum part part)
 {
     struct thread_group *best = c->group;
     int64_t most_ns = 0;
@@ -245,7 +245,7 @@ static struct thread_group *waiting_group(const struct crew *c, const struct par
         if (g->mixed || g->idle || !is_of(c->s->p, g->threads[0], c->group))
             continue;
         for (uint32_t node = 1; node <= call_tree_count(c->s->g->tree); node++)
-            ns += p->of[node] == PART_WAIT ? tally_self(&g->tally, node) : 0;
+            ns += p->of[node] == part ? tally_self(&g->tally, node) : 0;
         best = ns > most_ns ? g : best;
         most_ns = ns > most_ns ? ns : most_ns;
     }
@@ -289,8 +289,8 @@ static void add_way_in(const struct crew *c, const struct parts *p, enum part pa
     free(times);
 }
 
-/* "On average 6.0 of 8 handler threads wait in get_connection db.py:15 > condition, and 2.0 are past
- * that, in …" */
+/* "On average 6.0 of 8 handler threads wait in get_connection db.py:15 > condition, and 2.0 are
+ * past that, in …" */
 static void tell(const struct crew *c, const struct parts *p, double waiting, double past,
                  struct text *words)
 {
@@ -318,7 +318,7 @@ static void judge(struct crew *c, struct finding *f)
     double past = share_of(parts.past_ns, c->s->wall_ns);
     double share = found ? share_of(parts.wait_ns, c->wall_ns) : 0;
     double spread = found ? spread_of(c, &parts, past) : 1;
-    const struct thread_group *waits = found ? waiting_group(c, &parts) : c->group;
+    const struct thread_group *waits = found ? group_in(c, &parts, PART_WAIT) : c->group;
     bool told = past >= least_past && spread <= most_spread && !others_keep(c, &parts, waits);
     if (found && (told == (f->words != NULL) ? share > f->weight : told)) {
         struct text words = {0};
@@ -328,6 +328,7 @@ static void judge(struct crew *c, struct finding *f)
         add_figure(f, "spread", spread);
         f->weight = share;
         f->about = waits->noun;
+        f->also = group_in(c, &parts, PART_PAST)->noun;
         if (told)
             tell(c, &parts, waiting, past, &words);
         free(f->words);

@@ -76,7 +76,7 @@ static void add_user(const struct scene *s, struct text *out)
 }
 
 /* Is it the number of messages that costs, and not their size, by ALL of those that pass them?  A
- * message takes two reads or more, one for each 64 KiB; the bytes of a read are not counted. */
+ * message takes two reads or more, one for each 64 KiB. */
 static bool are_small(const struct passer *all)
 {
     return all->reads >= LEAST_READS && 2 * all->reading_ns >= all->ns &&

@@ -69,7 +69,8 @@ static void add_who_works(const struct scene *s, const struct thread_group *grou
     if (busy && busy->threads[0]->thread->process.ix == first->process.ix) {
         add_meanwhile(s, busy, &spins, words, f);
         if (is_in_region(s, busy))
-            text_add(words, " Its part of the loop is larger: schedule(dynamic) evens that out.");
+            text_add(words,
+                     " If its part of the loop is larger, schedule(dynamic) evens that out.");
     }
     intervals_release(&spins);
 }

@@ -48,9 +48,9 @@ static void judge_importing(int n)
 
 START_TEST(all_that_import_are_named)
 {
-    static const char *const others[] = {"pay only when it runs.", "The same is true of b (70%).",
-                                         "The same is true of b (70%) and c (65%).",
-                                         "The same is true of b (70%), c (65%) and 1 other."};
+    static const char *const others[] = {"pay only when it runs.", "b (70%) imports modules, too.",
+                                         "b (70%) and c (65%) import modules, too.",
+                                         "b (70%), c (65%) and 1 other import modules, too."};
     for (int n = 1; n <= 4; n++) {
         judge_importing(n);
         assert_told(0, "imports", others[n - 1]);

@@ -40,7 +40,7 @@ START_TEST(what_is_known_to_be_slow_is_told)
         {"step!app > __isoc99_sscanf!libc.so.6 > strlen!libc.so.6",
          "strtod() and strtol() stop after"},
         {"step!app > draw!app > rand!libc.so.6", "rand() runs for 75% of its CPU time: it takes"},
-        {"step!app > count!app > ___pthread_mutex_lock!libc.so.6", "one lock for several steps"},
+        {"step!app > count!app > ___pthread_mutex_lock!libc.so.6", "take one for several steps"},
         {STEP "scan" LIB("site-packages/yaml/scanner.py"), "yaml.CSafeLoader does that in C"},
         {STEP "mean" LIB("statistics.py") " > _sum" LIB("statistics.py"), "fmean() adds floats"},
     };
@@ -86,12 +86,14 @@ START_TEST(many_calls_are_told_with_their_size)
     } cases[] = {
         {{.reads = 300000, .read_bytes = 300000}, NULL},
         {{.reads = 2100000, .read_bytes = 2100000},
-         " It makes 525,000 reads a second, of 1 byte each on average: a buffer makes fewer."},
+         " It makes 525,000 reads a second, of 1 byte each on average: of a file, a buffer makes "
+         "fewer."},
         {{.reads = 2100000, .read_bytes = UINT64_C(2100000) * 65536},
          " It makes 525,000 reads a second, of 65536 bytes each on average."},
-        {{.reads = 2100000}, " It makes 525,000 reads a second."}, /* of nothing */
+        {{.reads = 2100000}, " It makes 525,000 reads a second, most of which bring nothing."},
         {{.writes = 2100000, .written_bytes = 168000000},
-         " It makes 525,000 writes a second, of 80 bytes each on average: a buffer makes fewer."},
+         " It makes 525,000 writes a second, of 80 bytes each on average: of a file, a buffer "
+         "makes fewer."},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         b = builder_start(10, "app");

@@ -239,7 +239,7 @@ START_TEST(who_works_while_openmp_threads_spin_is_told)
             const char *words = found.printed[k]->words;
             told |= strstr(words, i ? "Meanwhile main is 100% in sort_edges a.c:20."
                                     : "Meanwhile main is 100% in GOMP_parallel > sweep._omp_fn.0 "
-                                      "a.c:9. Its part of the loop is larger") != NULL;
+                                      "a.c:9. If its part of the loop is larger") != NULL;
             uneven |= strstr(words, "schedule(dynamic)") != NULL;
         }
         ck_assert_msg(told, "%s", found.printed[0]->words);

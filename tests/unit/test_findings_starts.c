@@ -48,7 +48,7 @@ START_TEST(alike_processes_that_start_threads_are_told)
     add_starts(20, STARTS "sem_wait!python3 > futex [blocked]", 1960, 60);
     judge(4000);
     assert_told(0, "thread_starts", "10 (app) spends 50% of its time starting threads, in ");
-    assert_told(0, "thread_starts", "The same is true of 20 (app) (49%).");
+    assert_told(0, "thread_starts", " 20 (app) (49%) starts threads, too.");
     teardown();
 }
 END_TEST

@@ -292,7 +292,7 @@ START_TEST(alike_loops_that_never_wait_are_told)
     lead = first;
     judge(4000);
     assert_told(0, "ready_loop", "(app) runs an event loop (asyncio) that never waits");
-    assert_told(0, "ready_loop", "The same is true of 90 (app).");
+    assert_told(0, "ready_loop", " 90 (app) runs such a loop, too.");
     ck_assert(!is_said("from polling"));
     teardown();
 }
