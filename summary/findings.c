@@ -25,8 +25,10 @@ static const struct rule {
     bool of_all;     /* judges everything at once, not one group after the other */
     /* What others do that it applies to, too, "import%s modules": they are named.  NULL: not. */
     const char *alike;
-    bool aside;  /* no news about a group that another finding is about */
-    bool of_one; /* judges threads: of a group each of its threads by itself */
+    bool aside; /* no news about a group that another finding is about */
+    /* It judges threads, of a group each by itself, where this says that it may find any.  NULL: it
+     * judges groups. */
+    rule_may *of_one;
     /* Judges by the kernel's counts, which are exact however few samples there are. */
     bool counted;
     /* Above 0: it only describes, and so is printed once, for a group with nothing else.  This part
@@ -58,7 +60,7 @@ static const struct rule {
      .judge = rule_starts,
      .causes = OF(STARTS) | OF(JOIN),
      .alike = "start%s threads",
-     .of_one = true},
+     .of_one = rule_may_see_starts},
     {.key = "cpu_wait",
      .judge = rule_cpu_wait,
      .causes = COMPUTING,
@@ -78,17 +80,17 @@ static const struct rule {
      .judge = rule_tasks,
      .causes = OF(IDLE),
      .alike = "run%s a loop whose tasks wait",
-     .of_one = true},
+     .of_one = rule_may_see_tasks},
     {.key = "no_free_thread",
      .judge = rule_executor,
      .causes = OF(IDLE),
      .alike = "lack%s a free thread",
-     .of_one = true},
+     .of_one = rule_may_see_tasks},
     {.key = "ready_loop",
      .judge = rule_ready_loop,
      .causes = COMPUTING,
      .alike = "run%s such a loop",
-     .of_one = true},
+     .of_one = rule_may_see_loops},
     {.key = "event_loop", .judge = rule_event_loop, .causes = OF(IDLE)},
     {.key = "stalls", .judge = rule_stalls, .causes = ANY & ~WAITS_FOR_WORK},
     {.key = "none_ran", .judge = rule_none_ran, .causes = WAITS, .of_all = true, .describes = 0.5},
@@ -218,6 +220,8 @@ static void add_alike(const struct judged *j, const char *alike)
 static void judge_groups(const struct scene *s, const struct rule *rule, struct finding *best)
 {
     struct judged j = {.best = best};
+    if (rule->of_one && !rule->of_one(s))
+        return;
     for (size_t i = 0; i < s->g->n; i++) {
         struct thread_group *group = &s->g->items[i];
         if (group->idle || group->launches || was_stopped(group) ||

@@ -22,6 +22,9 @@ struct scene {
 /* Judges GROUP (NULL: everything): sets the figures, and the words and the weight if it applies. */
 typedef void rule_judge(const struct scene *s, struct thread_group *group, struct finding *ret);
 
+/* Is there anything that the rule could apply to?  Asked before it judges thread by thread. */
+typedef bool rule_may(const struct scene *s);
+
 /* rules_peers.c */
 rule_judge rule_only_children, rule_differs;
 /* rules_circle.c */
@@ -30,12 +33,14 @@ rule_judge rule_deadlock, rule_circular_wait;
 rule_judge rule_held;
 /* rules_starts.c */
 rule_judge rule_starts;
+rule_may rule_may_see_starts;
 /* rules_stuck.c */
 rule_judge rule_stuck;
 /* rules_standstill.c */
 rule_judge rule_stopped, rule_none_ran;
 /* rules_tasks.c */
 rule_judge rule_tasks;
+rule_may rule_may_see_tasks;
 /* rules_executor.c */
 rule_judge rule_executor;
 /* rules_exhausted.c */
@@ -68,3 +73,4 @@ rule_judge rule_spinning;
 rule_judge rule_stalls;
 /* rules_loop.c */
 rule_judge rule_event_loop, rule_ready_loop;
+rule_may rule_may_see_loops;

@@ -38,10 +38,13 @@ static bool is_of_loop(const struct shown_frame *f)
     return pool_event_loop(f) != NULL;
 }
 
+bool rule_may_see_loops(const struct scene *s)
+{
+    return rule_has_frame(s, is_of_loop);
+}
+
 void rule_ready_loop(const struct scene *s, struct thread_group *group, struct finding *f)
 {
-    if (!rule_has_frame(s, is_of_loop))
-        return;
     struct loop_polls polls = loop_polls_of(s, group->threads[0]->thread);
     double share = share_of(polls.poll_ns, group->wall_ns);
     add_figure(f, "polls_share", share);

@@ -92,6 +92,11 @@ static bool starts_too_few(const struct scene *s, const struct thread_group *gro
            seen_starts(s, group->threads[0]->thread->process) < LEAST_STARTS;
 }
 
+bool rule_may_see_starts(const struct scene *s)
+{
+    return rule_has_frame(s, starts_or_joins);
+}
+
 /* The wait for a thread that hardly lives is a price of its start: for one that works it is not.
  * Where the starts alone are much, they are told alone. */
 void rule_starts(const struct scene *s, struct thread_group *group, struct finding *f)

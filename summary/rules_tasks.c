@@ -65,6 +65,12 @@ static void add_fact(const struct scene *s, const struct profile_task_wait *wait
     add_others(s, wait, words);
 }
 
+bool rule_may_see_tasks(const struct scene *s)
+{
+    size_t n = 0;
+    return profile_task_waits(s->p, &n) && n > 0;
+}
+
 void rule_tasks(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     const struct thread_summary *loop = group->threads[0];
