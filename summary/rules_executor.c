@@ -20,13 +20,17 @@ static void add_places(const struct scene *s, const struct thread_summary *loop,
     }
 }
 
-/* " 6 asyncio threads are 100% in export_table a.py:11 > clock_nanosleep." */
-static void add_threads(struct thread_group *group, struct text *words)
+/* " 6 asyncio threads are 100% in export_table a.py:11 > clock_nanosleep."  A group may have those of
+ * alike processes, too. */
+static void add_threads(const struct executor *e, struct text *words)
 {
+    struct thread_group *group = e->group;
     struct call_path path;
     if (!call_paths_heaviest(&group->tally, &path, 1))
         return;
-    text_addf(words, " %s %s ", group->noun, group->plural ? "are" : "is");
+    bool others = group->n_threads > e->threads;
+    text_addf(words, " %s %s ", others ? "They" : group->noun,
+              others || group->plural ? "are" : "is");
     add_percent(words, share_of(path.ns, group->wall_ns));
     text_add(words, " in ");
     add_way(words, &path);
@@ -49,7 +53,7 @@ static void add_lack(const struct scene *s, const struct thread_group *loop,
         text_addf(words, ": %zu task%s waited for a free one.", left, left == 1 ? "" : "s");
     else /* which executor's thread each waits for is unknown */
         text_add(words, ": none was free.");
-    add_threads(e->group, words);
+    add_threads(e, words);
     task_add_loop(s, loop, words);
 }
 
