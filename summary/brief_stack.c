@@ -43,14 +43,14 @@ static unsigned hidden_kind(const struct shown_frame *f)
     if (f->kind == SHOWN_MARK)
         return SHOWN;
     if (f->kind == SHOWN_PYTHON)
-        return is_glue_frame(f) ? BRIEF_CPYTHON : SHOWN;
+        return f->glue ? BRIEF_CPYTHON : SHOWN;
     if (f->entry || f->libc)
         return BRIEF_LIBC;
     if (is_cpp_library(f) || str_starts(f->name, "std::thread::_State_impl"))
         return BRIEF_CPP;
     if (f->file && strstr(f->file, "/rustc/"))
         return BRIEF_RUST;
-    if (!is_glue_frame(f))
+    if (!f->glue)
         return SHOWN;
     if (is_python_module(f))
         return BRIEF_CPYTHON;

@@ -279,10 +279,10 @@ static enum frame_role native_role(const struct shown_frame *f, bool blocked)
     if (f->interpreter && str_starts(f->name + strspn(f->name, "_"), "Py_Finalize"))
         return ROLE_LIBRARY; /* the program's code has ended, and nothing else says so */
     if (f->libc)
-        return blocked && is_glue_frame(f) ? ROLE_GLUE : ROLE_LIBC;
+        return blocked && f->glue ? ROLE_GLUE : ROLE_LIBC;
     if (!blocked && f->module && is_waiting_module(f->module))
         return ROLE_LIBRARY;
-    if (is_glue_frame(f))
+    if (f->glue)
         return ROLE_GLUE;
     if (!f->module)
         return jit_role(f->name);

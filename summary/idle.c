@@ -9,7 +9,7 @@
  * nor, if QUEUES, a function that reads a queue.  0: there is none. */
 static size_t find_caller(const struct shown_frame *stack, size_t n, bool queues)
 {
-    while (n && (is_glue_frame(&stack[n - 1]) || (queues && pool_reads_queue(&stack[n - 1]))))
+    while (n && (stack[n - 1].glue || (queues && pool_reads_queue(&stack[n - 1]))))
         n--;
     return n;
 }
@@ -33,15 +33,15 @@ const struct shown_frame *idle_pool_wait(const struct shown_frame *stack, size_t
     if (!caller)
         return NULL;
     const struct shown_frame *f = &stack[caller - 1];
-    if (pool_is_loop(f))
+    if (f->pool_loop)
         return waits_to_write(stack, caller - 1, n) ? NULL : f;
     size_t reader = find_caller(stack, caller, true);
-    if (reader && pool_is_loop(&stack[reader - 1]) && !pool_writes_queue(&stack[reader - 1]))
+    if (reader && stack[reader - 1].pool_loop && !pool_writes_queue(&stack[reader - 1]))
         return &stack[reader - 1];
     /* A library of workers: its own all the way up, so that no task of a user is on the stack. */
     const char *pool = pool_of_module(f);
     for (size_t i = caller; pool && i-- > 0;)
-        if (pool_of_module(&stack[i]) != pool && !is_glue_frame(&stack[i]))
+        if (pool_of_module(&stack[i]) != pool && !stack[i].glue)
             pool = NULL;
     return pool ? f : NULL;
 }
@@ -57,7 +57,7 @@ static bool is_poll(const struct shown_frame *leaf)
 /* Does LOOP, a frame of an event loop's, call F only to poll?  A callback is another's code. */
 static bool is_way_to_poll(const struct shown_frame *loop, const struct shown_frame *f)
 {
-    if (is_glue_frame(f) || pool_is_poller(f))
+    if (f->glue || pool_is_poller(f))
         return true;
     if (loop->kind == SHOWN_PYTHON)
         return f->kind == SHOWN_NATIVE && frame_role(f, true) != ROLE_OWN;
@@ -80,7 +80,7 @@ static const char *loop_on_top(const struct shown_frame *stack, size_t n, size_t
     const char *loop = NULL;
     size_t at = n;
     while (at && !loop)
-        loop = pool_event_loop(&stack[--at]);
+        loop = stack[--at].loop;
     for (size_t i = at + 1; loop && i < n; i++)
         if (!is_way_to_poll(&stack[at], &stack[i]))
             return NULL;

@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "summary/event_loop.h"
 #include "summary/heaviest_paths.h"
-#include "summary/pools.h"
 #include "summary/rule_words.h"
 
 /* Of the time between waits: what is less is not worth a word, or seen too seldom to tell. */
@@ -153,7 +152,7 @@ static bool is_loop(const struct call_tree *t, uint32_t node)
     const struct call_node at = call_tree_node(t, node);
     const struct shown_frame *f =
         at.frame && at.frame->kind == SHOWN_WAIT ? call_tree_node(t, at.parent).frame : at.frame;
-    return f && pool_event_loop(f);
+    return f && f->loop;
 }
 
 /* Does a thread in NODE wait for something that nobody who serves requests should? */
@@ -309,7 +308,7 @@ static const char *callback_of(const struct scene *s, uint32_t node)
 {
     static const char *const kinds[] = {"asyncio", "libuv", NULL};
     for (; node; node = call_tree_node(s->g->tree, node).parent) {
-        const char *kind = pool_event_loop(call_tree_node(s->g->tree, node).frame);
+        const char *kind = call_tree_node(s->g->tree, node).frame->loop;
         if (kind && str_is_one_of(kind, kinds))
             return kind;
     }

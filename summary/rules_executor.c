@@ -20,8 +20,8 @@ static void add_places(const struct scene *s, const struct thread_summary *loop,
     }
 }
 
-/* " 6 asyncio threads are 100% in export_table a.py:11 > clock_nanosleep."  A group may have those of
- * alike processes, too. */
+/* " 6 asyncio threads are 100% in export_table a.py:11 > clock_nanosleep."  A group may have those
+ * of alike processes, too. */
 static void add_threads(const struct executor *e, struct text *words)
 {
     struct thread_group *group = e->group;

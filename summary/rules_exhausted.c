@@ -12,7 +12,6 @@
 #include "base/alloc.h"
 #include "summary/heaviest_paths.h"
 #include "summary/meanwhile.h"
-#include "summary/pools.h"
 #include "summary/returns.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
@@ -114,7 +113,7 @@ static bool is_called(const struct call_tree *tree, uint32_t node)
 {
     for (node = call_tree_node(tree, node).parent; node; node = call_tree_node(tree, node).parent) {
         const struct call_node at = call_tree_node(tree, node);
-        if (at.role == ROLE_OWN || pool_is_loop(at.frame) ||
+        if (at.role == ROLE_OWN || at.frame->pool_loop ||
             (at.role == ROLE_LIBRARY && at.frame->kind == SHOWN_PYTHON))
             return true;
     }

@@ -6,7 +6,6 @@
 #include "summary/event_loop.h"
 #include "summary/group_facts.h"
 #include "summary/heaviest_paths.h"
-#include "summary/pools.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_doing.h"
 #include "summary/rule_words.h"
@@ -35,7 +34,7 @@ static void add_handler(const struct scene *s, const struct thread_group *group,
 
 static bool is_of_loop(const struct shown_frame *f)
 {
-    return pool_event_loop(f) != NULL;
+    return f->loop != NULL;
 }
 
 bool rule_may_see_loops(const struct scene *s)

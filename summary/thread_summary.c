@@ -106,7 +106,7 @@ static char *root_name(const struct shown_frame *stack, size_t n)
     struct text name = {0};
     size_t i = 0;
     bool go = false; /* a Go program: its threads run any goroutine */
-    for (; i < n && (stack[i].guessed || is_glue_frame(&stack[i])); i++)
+    for (; i < n && (stack[i].guessed || stack[i].glue); i++)
         go |= frame_is_go_glue(&stack[i]);
     const char *pool = i < n ? pool_name(&stack[i]) : NULL;
     if (pool)

@@ -10,6 +10,7 @@
 #include "profile/strings.h"
 #include "summary/frame_name.h"
 #include "summary/frame_role.h"
+#include "summary/pools.h"
 #include "summary/wait_text.h"
 
 /* The items of `shown` that one frame of the profile expands to, outermost first. */
@@ -80,6 +81,9 @@ static void show(struct view *v, const struct shown_frame *frame)
     f.libc = f.kind == SHOWN_NATIVE && f.module && module_is_libc(f.module);
     f.entry = frame_is_entry(&f);
     f.spin = spinning_marks(&f);
+    f.loop = pool_event_loop(&f);
+    f.pool_loop = pool_is_loop(&f);
+    f.glue = is_glue_frame(&f);
     if (f.source) {
         string_id source_id = strings_add(&v->strings, f.source, strlen(f.source));
         f.source = strings_text(&v->strings, source_id);

@@ -35,6 +35,10 @@ struct shown_frame {
     bool interpreter;        /* native code of the Python interpreter itself */
     uint64_t address;        /* native: absolute address when sampled; 0 otherwise */
     struct spin_marks spin;  /* SHOWN_NATIVE */
+    /* pool_event_loop(), pool_is_loop(), is_glue_frame(): kept, for they are asked of each frame of
+     * each stack of each run. */
+    const char *loop;
+    bool pool_loop, glue;
     /* SHOWN_WAIT.  WAIT_NONE: it runs, and spins for SPINS.  A path below a mount is shown as two
      * frames, which tell the same here. */
     enum wait_kind wait;
