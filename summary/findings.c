@@ -46,7 +46,8 @@ static const struct rule {
     {.key = "exhausted",
      .judge = rule_exhausted,
      .causes = OF(CONDITION) | OF(LOCK),
-     .of_all = true},
+     .of_all = true,
+     .aside = true},
     {.key = "polls", .judge = rule_polls, .causes = OF(TIMER) | WAITS, .of_all = true},
     {.key = "gil", .judge = rule_gil, .causes = OF(GIL)},
     {.key = "contention", .judge = rule_contention, .causes = OF(LOCK)},
@@ -253,8 +254,9 @@ static void put_culprits_first(struct findings *f)
         struct finding *victim = &f->items[i];
         for (size_t k = 0; k < f->n && victim->words && victim->blames; k++) {
             struct finding *culprit = &f->items[k];
-            bool same = culprit->words && culprit->about && rules[k].describes == 0 &&
-                        str_eq(culprit->about, victim->blames) && !is_minor(culprit, victim);
+            bool same = culprit->words && culprit->about && !culprit->rests &&
+                        rules[k].describes == 0 && str_eq(culprit->about, victim->blames) &&
+                        !is_minor(culprit, victim);
             if (same && culprit->weight <= victim->weight + chance)
                 culprit->weight = victim->weight + 2 * chance;
         }
@@ -280,7 +282,8 @@ static bool covers(const struct finding *printed, const struct finding *f)
 /* Is PRINTED about F's group, or about everything? */
 static bool is_about(const struct finding *printed, const struct finding *f)
 {
-    return !printed->about || names(printed->about, f->about) || names(printed->also, f->about);
+    return !printed->about || names(printed->about, f->about) || names(printed->also, f->about) ||
+           names(f->also, printed->about);
 }
 
 /* Is rule I's finding printed already, or not worth its line beside the printed ones? */
@@ -459,7 +462,7 @@ void findings_init(struct findings *f, const struct groups *g)
             judge_groups(&s, &rules[f->n], &f->items[f->n]);
         if (rules[f->n].describes > 0)
             f->items[f->n].weight *= rules[f->n].describes;
-        else
+        else if (!f->items[f->n].rests)
             f->items[f->n].weight += explains_weight;
         set_ends(&f->items[f->n], rules[f->n].causes, &f->ledger);
     }

@@ -17,6 +17,7 @@ struct finding {
     const char *about;  /* the group's noun, until the groups are released; NULL: all */
     const char *blames; /* the noun of the group that another one waits for; NULL: nobody's */
     const char *also;   /* the noun of another group in the words; NULL: none */
+    bool rests;         /* it says that they have nothing to do: they keep nobody */
     double weight;      /* how much of the time it explains; larger ones come first */
     struct figure figures[MAX_FIGURES];
     size_t n_figures;

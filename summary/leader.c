@@ -5,6 +5,7 @@
 #include "base/share.h"
 #include "base/text.h"
 #include "summary/cause.h"
+#include "summary/wait_class.h"
 
 /* Who is busy, or waits for something, for this part of its time. */
 static const double does_something = 0.1;
@@ -24,6 +25,14 @@ static bool waits_for_anybody(struct holders *h, const struct run *run)
     return holders_is_for(h, run->at, anybody) || holders_side(h, run->at)->thing == THING_SIGNALS;
 }
 
+/* A helper waits for work by a condition; who waits for a result has it. */
+static bool is_rest(const struct groups *g, const struct run *run, unsigned causes)
+{
+    enum cause cause = cause_of_run(g->tree, g->v, run);
+    return causes >> cause & 1 &&
+           !(cause == CAUSE_CONDITION && is_for_result(g->tree, call_tree_of(g->tree, run->at)));
+}
+
 /* GROUP's time that is not in CAUSES, 1 << enum cause, nor in waits for anybody. */
 static int64_t other_ns(const struct groups *g, struct holders *h, const struct thread_group *group,
                         unsigned causes)
@@ -33,9 +42,8 @@ static int64_t other_ns(const struct groups *g, struct holders *h, const struct 
         const struct profile_thread *t = group->threads[i]->thread;
         for (size_t k = 0; k < t->n_runs; k++) {
             const struct run *run = &t->runs[k];
-            bool counts = run->state != RUN_MISSED &&
-                          !(causes >> cause_of_run(g->tree, g->v, run) & 1) &&
-                          !waits_for_anybody(h, run);
+            bool counts =
+                run->state != RUN_MISSED && !is_rest(g, run, causes) && !waits_for_anybody(h, run);
             ns += counts ? run->weights.wall_ns : 0;
         }
     }

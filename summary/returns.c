@@ -19,15 +19,6 @@ void returns_release(struct returns *r, const struct thread_group *group)
     call_path_release(&r->path);
 }
 
-bool returns_waits_for_result(const struct call_tree *t, uint32_t node)
-{
-    static const char *const words[] = {"uture", "Event", "arrier", "join", "latch", NULL};
-    for (; node && call_tree_node(t, node).role != ROLE_OWN; node = call_tree_node(t, node).parent)
-        if (str_has_any(call_tree_node(t, node).frame->name, words))
-            return true;
-    return false;
-}
-
 /* Is NODE, a wait, one for whoever comes, as far as its call and the functions there say so? */
 static bool is_for_requests(const struct call_tree *t, uint32_t node)
 {
@@ -36,7 +27,7 @@ static bool is_for_requests(const struct call_tree *t, uint32_t node)
     const struct call_node at = call_tree_node(t, node);
     const char *call = at.frame->call;
     if (str_starts(call, "futex"))
-        return queues >> at.futex & 1 && !returns_waits_for_result(t, node);
+        return queues >> at.futex & 1 && !is_for_result(t, node);
     return !str_is_one_of(call, calls) && !str_starts(call, "wait") && !str_ends(call, "nanosleep");
 }
 

@@ -18,8 +18,6 @@ struct returns {
      * serves requests does. */
     bool serves;
 };
-/* Is NODE in a function that waits for what one of its own threads does: a result, an event? */
-bool returns_waits_for_result(const struct call_tree *t, uint32_t node);
 /* False: GROUP's threads do not wait for requests, or for time, most of their time, and nothing is
  * to be released. */
 bool returns_find(const struct scene *s, struct thread_group *group, struct returns *ret);

@@ -12,7 +12,6 @@
 #include "base/alloc.h"
 #include "summary/heaviest_paths.h"
 #include "summary/meanwhile.h"
-#include "summary/returns.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
@@ -92,7 +91,7 @@ static bool is_unowned_wait(const struct crew *c, uint32_t node)
     const bool processes = c->group->threads[0]->thread->main;
     enum futex_kind futex = call_tree_node(tree, node).futex;
     return (futex == FUTEX_SEMAPHORE || (futex == FUTEX_CONDITION && !processes)) &&
-           class_of_node(tree, node) == CLASS_ORDINARY && !returns_waits_for_result(tree, node);
+           class_of_node(tree, node) == CLASS_ORDINARY && !is_for_result(tree, node);
 }
 
 /* The node of the user's function that waits for longest, without an owner; 0: none. */

@@ -107,7 +107,8 @@ static void judge_loop(const struct scene *s, const struct thread_group *group,
     if (!loop->kind || idle < loop_idle_share || loop->polls < (stalled ? LEAST_POLLS : 1))
         return;
     struct text words = {0};
-    if (!add_loop(s, group, loop, stalls, stalled, &words) && facts_about(s, group)->tasks_told)
+    f->rests = !add_loop(s, group, loop, stalls, stalled, &words);
+    if (f->rests && facts_about(s, group)->tasks_told)
         text_release(&words);
     f->words = words.s;
 }

@@ -1,5 +1,7 @@
 #include "summary/wait_class.h"
 
+#include <string.h>
+
 #include "base/text.h"
 #include "summary/idle.h"
 
@@ -87,4 +89,13 @@ bool sleeps_in_own_code(const struct call_tree *t, uint32_t node)
         node = call_tree_node(t, node).parent;
     } while (node && call_tree_node(t, node).role < ROLE_LIBRARY);
     return call_tree_node(t, node).role == ROLE_OWN;
+}
+
+bool is_for_result(const struct call_tree *t, uint32_t node)
+{
+    static const char *const words[] = {"uture", "Event", "arrier", "join", "latch", NULL};
+    for (; node && call_tree_node(t, node).role != ROLE_OWN; node = call_tree_node(t, node).parent)
+        if (str_has_any(call_tree_node(t, node).frame->name, words))
+            return true;
+    return false;
 }

@@ -111,6 +111,49 @@ START_TEST(a_user_says_whose_time_it_is)
 }
 END_TEST
 
+/* Who waits for a result has work; for work it is a helper. */
+START_TEST(who_waits_for_a_result_leads_where_main_rests)
+{
+    static const char *const waits[] = {
+        "handle@/src/a.py:5:6 > Future.result@/usr/lib/python3.11/concurrent/futures/_base.py:1:2 "
+        "> "
+        "Condition.wait@/usr/lib/python3.11/threading.py:1:2 > sem_wait!libc.so.6 > "
+        "futex [blocked]",
+        "work@/src/a.py:5:6 > Queue.get@/usr/lib/python3.11/queue.py:1:2 > "
+        "Condition.wait@/usr/lib/python3.11/threading.py:1:2 > sem_wait!libc.so.6 > "
+        "futex [blocked]"};
+    for (size_t i = 0; i < 2; i++) {
+        setup();
+        builder_run(&b, lead, "pace@/src/a.py:1:2 > clock_nanosleep [blocked]", 4000, 0);
+        builder_run(&b, other, waits[i], 3900, 0);
+        builder_run(&b, other, "work@/src/a.py:5:6", 100, 100);
+        judge(4000);
+        assert_told(0, "waits",
+                    i ? "main sleeps 100%" : " waits 98% of its time in handle a.py:6 > Future.");
+        teardown();
+    }
+}
+END_TEST
+
+/* A server that waits for another one's idle loop is told first. */
+START_TEST(an_idle_loop_keeps_nobody)
+{
+    setup();
+    builder_process(&b, 20, "upstream", "");
+    thread_id upstream = builder_thread(&b, 20, NULL);
+    builder_run(&b, upstream,
+                "serve_forever@/usr/lib/python3.11/socketserver.py:1:9 > "
+                "_PollLikeSelector.select@/usr/lib/python3.11/selectors.py:1:2 > "
+                "poll!libc.so.6 > poll [blocked]",
+                4000, 0);
+    builder_run(&b, lead, "ask@/src/a.py:1:2 > recvfrom socket [blocked]", 3900, 0);
+    builder_run(&b, lead, "ask@/src/a.py:1:2", 100, 100);
+    judge(4000);
+    assert_told(0, "waits", "waits 98% of its time in ask a.py:2 > recvfrom socket.");
+    teardown();
+}
+END_TEST
+
 START_TEST(helpers_without_work_do_not_lead)
 {
     setup();
@@ -232,6 +275,7 @@ CHECK_MAIN("findings_leader", 60, who_only_looks_after_others_does_not_lead,
            a_poll_for_a_database_too_is_one_for_somebody,
            a_wait_for_connections_is_none_for_somebody,
            a_main_thread_that_waits_for_an_answer_leads, a_user_says_whose_time_it_is,
+           who_waits_for_a_result_leads_where_main_rests, an_idle_loop_keeps_nobody,
            helpers_without_work_do_not_lead,
            alike_processes_that_lead_wait_for_the_one_that_is_busy,
            a_function_has_the_time_of_all_that_libraries_do_for_it,
