@@ -46,6 +46,9 @@ static const struct known {
      * threads in Python are the interpreter's. */
     {NULL, "libc", "pthread_mutex_*", ".py", 0.3, "Mutexes are taken and released",
      "take one for several steps, or let each thread count by itself"},
+    /* Each asks the kernel: stat(2), inotify(7), os.scandir(). */
+    {NULL, "libc", "fstatat*", NULL, 0.4, "Files are looked at, by stat(),",
+     "inotify tells of changes, and a folder's entries tell what each is (os.scandir(), d_type)"},
     /* Each takes a system-wide semaphore: CPython Modules/_multiprocessing/semaphore.c. */
     {NULL, "_multiprocessing.", "*", "/multiprocessing/queues.py", 0.2,
      "Locks of multiprocessing's are taken and released",
@@ -190,8 +193,8 @@ static void add_calls(const struct scene *s, const struct thread_group *group, u
                   each < small_bytes ? ": of a file, a buffer makes fewer." : ".");
 }
 
-void add_known(const struct scene *s, const struct thread_group *group, const char *of,
-               struct text *words, struct finding *f)
+double add_known(const struct scene *s, const struct thread_group *group, const char *of,
+                 struct text *words, struct finding *f)
 {
     int64_t sums[N_KNOWN] = {0};
     int64_t all_ns = 0;
@@ -208,10 +211,11 @@ void add_known(const struct scene *s, const struct thread_group *group, const ch
         add_figure(f, "writes_per_s", rule_per_second(u.writes, s));
         add_calls(s, group, u.reads, u.read_bytes, "reads", words);
         add_calls(s, group, u.writes, u.written_bytes, "writes", words);
-        return;
+        return 0;
     }
     text_addf(words, " %s for ", known[best].words);
     add_percent(words, share);
     text_addf(words, " of %s: %s.", of, known[best].remedy);
     add_figure(f, "known_share", share);
+    return share;
 }

@@ -39,6 +39,7 @@ START_TEST(what_is_known_to_be_slow_is_told)
         {STEP "0x7f0010!_multiprocessing.cpython-311-x86_64-linux-gnu.so", "Locks of multip"},
         {"step!app > __isoc99_sscanf!libc.so.6 > strlen!libc.so.6",
          "strtod() and strtol() stop after"},
+        {"step!app > scan!app > __fstatat64!libc.so.6", "inotify tells of changes"},
         {"step!app > draw!app > rand!libc.so.6", "rand() runs for 75% of its CPU time: it takes"},
         {"step!app > count!app > ___pthread_mutex_lock!libc.so.6", "take one for several steps"},
         {STEP "scan" LIB("site-packages/yaml/scanner.py"), "yaml.CSafeLoader does that in C"},
