@@ -100,6 +100,18 @@ START_TEST(who_works_between_named_waits_does_not_poll)
 }
 END_TEST
 
+/* A library asks for a file of its own, as SQLite for its journal; the user's code does in libc. */
+START_TEST(what_a_library_asks_for_is_not_polled_for)
+{
+    assert_polls("main@/src/a.py:1:2" SLEEP, 400,
+                 "main@/src/a.py:1:3 > note@/src/a.py:5:6 > sqlite3_step!libsqlite3.so.0 > "
+                 "__fstatat64!libc.so.6",
+                 NULL);
+    assert_polls("wait_turn!app" SLEEP, 400, "wait_turn!app > __fstatat64!libc.so.6",
+                 "main polls 98% of its time for a file, in wait_turn");
+}
+END_TEST
+
 /* A bar that shows how far another thread's file is looks at it, and draws. */
 START_TEST(a_question_now_and_then_is_no_poll)
 {
@@ -144,7 +156,7 @@ START_TEST(who_waits_for_its_child_between_sleeps_does_not_poll)
 END_TEST
 
 /* Of 4 s: a wait for one long-lived child is late once. */
-START_TEST(who_has_one_child_after_the_other_is_late)
+START_TEST(who_has_one_child_after_the_other_is_late, what_a_library_asks_for_is_not_polled_for)
 {
     for (int n = 1; n <= 8; n += 7) {
         setup("hook@/src/a.py:1:2 > Popen._wait@/usr/lib/python3.11/subprocess.py:1:2" SLEEP, 40,
@@ -189,4 +201,5 @@ CHECK_MAIN("findings_polls", 20, who_asks_again_and_again_is_told_for_what,
            who_has_something_to_do_or_to_look_after_does_not_poll, who_works_meanwhile_is_named,
            who_waits_for_its_child_between_sleeps_does_not_poll,
            who_waits_for_one_child_is_told_for_which, who_works_between_named_waits_does_not_poll,
-           a_question_now_and_then_is_no_poll, who_has_one_child_after_the_other_is_late)
+           a_question_now_and_then_is_no_poll, who_has_one_child_after_the_other_is_late,
+           what_a_library_asks_for_is_not_polled_for)
