@@ -465,7 +465,7 @@ class Test(Logs):
             r"\(7 passed\)\.$")
 
     def run_tests(self, *args, results=None, torture="exit 0"):
-        self.bring("packages.sh", "test", "test-summary", "last-all")
+        self.bring("packages.sh", "test", "test-summary", "last-green")
         self.write("tools/get-new-python", "#!/bin/sh\nexit 1\n").chmod(0o755)
         script = f"#!/bin/sh\necho torture $* >>calls\n{torture}\n"
         self.write("tools/torture", script).chmod(0o755)
@@ -526,27 +526,37 @@ class Test(Logs):
         self.assertEqual(self.run_tests("--exe", program), (2, [], []))
 
 
-class LastAll(InFolder):
-    """tools/last-all, in a clone of its own."""
+class LastGreen(InFolder):
+    """tools/last-green, in a clone of its own."""
 
     def git(self, *args):
         subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a", *args], cwd=self.folder,
                        check=True, capture_output=True)
 
     def test_it_counts_commits(self):
-        self.bring("last-all")
+        """What another one wrote makes a tree no other commit."""
+        self.bring("last-green")
         self.write("tests/last-all")
+        self.write("a file")
         self.git("init", "-q")
         self.git("add", ".")
         self.git("commit", "-q", "-m", "one")
+        self.assertIn("Commit tests/last-tidy",
+                      self.call("tools/last-green", "tidy", "write", "of 9 files").stdout)
         self.assertIn("Commit tests/last-all",
-                      self.call("tools/last-all", "write", "7 passed").stdout)
+                      self.call("tools/last-green", "all", "write", "7 passed").stdout)
+        self.write("a file", "changed")
         self.assertIn("this tree is no commit",
-                      self.call("tools/last-all", "write", "8 passed").stderr)
-        self.git("commit", "-q", "-a", "-m", "two")
-        self.assertRegex(self.call("tools/last-all").stdout,
-                         r"last green 1 commits ago, on 20\d\d-\d\d-\d\d \(7 passed\)\.")
-        self.assertRegex(self.call("tools/last-all", "commit").stdout, "^[0-9a-f]{40}\n$")
+                      self.call("tools/last-green", "all", "write", "8 passed").stderr)
+        self.git("add", ".")
+        self.git("commit", "-q", "-m", "two")
+        self.assertRegex(self.call("tools/last-green", "all").stdout,
+                         r"^tools/test --all was last green 1 commits ago, on 20\d\d-\d\d-\d\d "
+                         r"\(7 passed\)\.$")
+        self.assertRegex(self.call("tools/last-green", "tidy").stdout,
+                         r"^tools/check-tidy was last green 1 commits ago, .* \(of 9 files\)\.$")
+        self.assertRegex(self.call("tools/last-green", "tidy", "commit").stdout,
+                         "^[0-9a-f]{40}\n$")
 
 
 @unittest.skipUnless(shutil.which("dpkg"), "no Debian")
