@@ -156,7 +156,7 @@ START_TEST(who_waits_for_its_child_between_sleeps_does_not_poll)
 END_TEST
 
 /* Of 4 s: a wait for one long-lived child is late once. */
-START_TEST(who_has_one_child_after_the_other_is_late, what_a_library_asks_for_is_not_polled_for)
+START_TEST(who_has_one_child_after_the_other_is_late)
 {
     for (int n = 1; n <= 8; n += 7) {
         setup("hook@/src/a.py:1:2 > Popen._wait@/usr/lib/python3.11/subprocess.py:1:2" SLEEP, 40,
