@@ -280,7 +280,8 @@ class Inject(HarmTest):
                     injector.run(point)
             self.assertEqual(target.finish()["wrong"], 0)
         print(kind, injector.figures)
-        self.assertGreater(injector.figures["faults"], injector.figures["runs"])
+        # A call may not come in a run; that none fails must not pass for a success.
+        self.assertLess(injector.figures["not reached"], injector.figures["runs"] / 2)
         self.assertEqual(injector.silent, [])
 
     def test_every_call(self):
