@@ -14,6 +14,33 @@ enum { LEAST_POLLS = 3 };
 
 /* ---- a loop that never waits ---- */
 
+/* Is NODE a function of the user's that the loop calls? */
+static bool is_handler(const struct call_tree *tree, uint32_t node)
+{
+    struct call_node at = call_tree_node(tree, node);
+    if (at.role != ROLE_OWN)
+        return false;
+    do {
+        node = at.parent;
+        at = call_tree_node(tree, node);
+    } while (node && at.role != ROLE_OWN && !at.frame->loop);
+    return node && at.role != ROLE_OWN;
+}
+
+/* The handler with most of T's time, which may be less than the loop takes by itself; 0: there is
+ * none that takes much. */
+static uint32_t find_handler(struct tally *t)
+{
+    static const double least = 0.05; /* of that time */
+    uint32_t best = 0;
+    for (uint32_t node = 1; node <= call_tree_count(t->tree); node++)
+        if (is_handler(t->tree, node) &&
+            tally_total(t, node) >
+                (best ? tally_total(t, best) : (int64_t)(least * (double)t->all_ns)))
+            best = node;
+    return best;
+}
+
 static void add_handler(const struct scene *s, const struct thread_group *group,
                         const struct loop_polls *polls, struct text *words)
 {
@@ -23,7 +50,14 @@ static void add_handler(const struct scene *s, const struct thread_group *group,
         return;
     tally_init(&t, s->g->tree, TALLY_ALL);
     tally_add(&t, group->threads[0]->thread, polls->rest.items, polls->rest.n);
-    if (call_paths_heaviest(&t, &path, 1) == 1) {
+    uint32_t handler = find_handler(&t);
+    if (handler) {
+        char *name = call_path_function(&t, handler);
+        text_add(words, " Between its polls it calls ");
+        add_name(words, name);
+        text_add(words, ".");
+        free(name);
+    } else if (call_paths_heaviest(&t, &path, 1) == 1) {
         text_add(words, " Between its polls it is for longest ");
         add_place(words, &path);
         text_add(words, ".");

@@ -52,27 +52,34 @@ static void add_passer(const struct scene *s, const struct passer *p, struct tex
     intervals_release(&times.when);
 }
 
-/* ", while main is 99% in score a.py:15": the user's line that has it done.  None of the threads
- * that do it is called by the user. */
-static void add_user(const struct scene *s, struct text *out)
+/* ", while main is 99% in score a.py:15": the user's line that has it done, of the main thread that
+ * is there for longest.  None of the threads that do it is called by the user; a worker, P's, is in
+ * its own first function. */
+static void add_user(const struct scene *s, const struct passer *p, struct text *out)
 {
+    const struct thread_group *user = NULL;
+    struct call_path best = {.caller = NULL};
+    double most = much_of_it;
     for (size_t i = 0; i < s->g->n; i++) {
         struct thread_group *group = &s->g->items[i];
-        if (group->idle || !group->threads[0]->thread->main)
+        if (group->idle || group == p->group || !group->threads[0]->thread->main)
             continue;
         struct call_path own = call_path_own(&group->tally);
         double share = share_of(own.ns, group->wall_ns);
-        bool told = own.caller && share >= much_of_it;
-        if (told) {
-            text_addf(out, ", while %s %s ", group->noun, group->plural ? "are" : "is");
-            add_percent(out, share);
-            text_add(out, " in ");
-            add_name(out, own.caller);
-        }
-        call_path_release(&own);
-        if (told)
-            return;
+        bool better = own.caller && share >= most;
+        struct call_path worse = better ? best : own;
+        best = better ? own : best;
+        most = better ? share : most;
+        user = better ? group : user;
+        call_path_release(&worse);
     }
+    if (user) {
+        text_addf(out, ", while %s %s ", user->noun, user->plural ? "are" : "is");
+        add_percent(out, most);
+        text_add(out, " in ");
+        add_name(out, best.caller);
+    }
+    call_path_release(&best);
 }
 
 /* Is it the number of messages that costs, and not their size, by ALL of those that pass them?  A
@@ -110,7 +117,7 @@ void rule_messages(const struct scene *s, struct thread_group *group, struct fin
     text_add(&words, "Passing data between processes takes ");
     add_percent(&words, share);
     text_add(&words, " of the CPU time");
-    add_user(s, &words);
+    add_user(s, &best, &words);
     text_add(&words, ".");
     add_passer(s, &best, &words);
     double reads = rule_per_second(all.reads, s);

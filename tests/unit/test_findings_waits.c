@@ -281,6 +281,19 @@ static void judge_ready(int parts, int idle)
     judge(4000);
 }
 
+/* The loop takes more by itself than the handler does. */
+START_TEST(the_handler_of_a_busy_loop_is_named)
+{
+    setup();
+    add_ready(30, 0);
+    builder_run(&b, lead, LOOP "dict_get!python3.11", 8000, 8000);
+    add_ready(30, 0);
+    judge(16000);
+    assert_told(0, "ready_loop", "Between its polls it calls on_line a.py:6.");
+    teardown();
+}
+END_TEST
+
 START_TEST(alike_loops_that_never_wait_are_told)
 {
     setup();
@@ -304,8 +317,7 @@ START_TEST(a_loop_that_never_waits_is_told)
     assert_told(
         0, "ready_loop",
         "main runs an event loop (asyncio) that never waits: a descriptor is ready whenever "
-        "it polls, for 30% of its time. Between its polls it is for longest in on_line "
-        "a.py:6.");
+        "it polls, for 30% of its time. Between its polls it calls on_line a.py:6.");
     ck_assert(!is_said("from polling"));
     teardown();
     judge_ready(30, 10);
@@ -402,6 +414,7 @@ CHECK_MAIN("findings_waits", 20, threads_that_serve_come_before_an_event_loop_th
            what_a_queues_process_waits_for_is_told, what_keeps_a_loop_from_polling_is_told,
            a_delay_that_is_known_is_told, who_waits_for_datagrams_need_not_have_asked,
            a_datagram_that_may_be_lost_is_told, who_polls_and_goes_on_waits_there,
-           who_waits_for_its_turn_to_poll_does_not_stall, alike_loops_that_never_wait_are_told,
-           a_loop_that_never_waits_is_told, where_main_is_idle_the_threads_that_serve_are_told_of,
+           who_waits_for_its_turn_to_poll_does_not_stall, the_handler_of_a_busy_loop_is_named,
+           alike_loops_that_never_wait_are_told, a_loop_that_never_waits_is_told,
+           where_main_is_idle_the_threads_that_serve_are_told_of,
            where_nothing_stands_out_the_largest_ends_are_told)
