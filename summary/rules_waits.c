@@ -223,6 +223,33 @@ static void add_others(const struct scene *s, const struct thread_group *group, 
     }
 }
 
+/* " Meanwhile 4711 (xz) is 99% in lzma_code.": what the only recorded process does that GROUP's
+ * waits at NODE are for. */
+static void add_what_it_does(const struct scene *s, const struct thread_group *group, uint32_t node,
+                             struct text *words, struct finding *f)
+{
+    struct intervals waits = {0};
+    const struct profile_thread *first = group->threads[0]->thread;
+    const struct profile_thread *other = NULL;
+    bool one = true;
+    for (size_t i = 0; i < first->n_runs; i++) {
+        const struct run *run = &first->runs[i];
+        if (run->state != RUN_BLOCKED || call_tree_of(s->g->tree, run->at) != node)
+            continue;
+        const struct profile_thread *who = holders_follow(s->holders, run);
+        one &= !who || !other || who == other;
+        other = who ? who : other;
+        intervals_add_run(&waits, run);
+    }
+    const struct thread_group *its_group = other && one ? groups_of(s->g, other) : NULL;
+    if (its_group && its_group != group && !its_group->mixed &&
+        other->process.ix != first->process.ix) {
+        add_meanwhile(s, its_group, &waits, words, f);
+        f->also = its_group->noun;
+    }
+    intervals_release(&waits);
+}
+
 /* The other side of the wait that PATH ends in, as far as it is known. */
 static void add_other_side(const struct scene *s, const struct thread_group *group,
                            const struct call_path *path, struct text *words, struct finding *f)
@@ -234,7 +261,8 @@ static void add_other_side(const struct scene *s, const struct thread_group *gro
     /* The kernel adds a child's whole life when it ends. */
     bool in_time = cpus <= profile_see_host(s->p)->cpus_online;
     add_meaning(s, path->node, words);
-    (void)add_kernel_side(s, group, path->node, true, words, f);
+    if (add_kernel_side(s, group, path->node, true, words, f))
+        add_what_it_does(s, group, path->node, words, f);
     add_delay(s, group, path->node, words, f);
     if (node.frame->call && str_starts(node.frame->call, "wait") && cpus > 0 && in_time) {
         add_figure(f, "children_cpus", cpus);

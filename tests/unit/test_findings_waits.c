@@ -126,6 +126,26 @@ static void judge_polls(int n, const char *polls, const char *stack, const struc
     judge(4000);
 }
 
+/* It is recorded, and so is what it does then; what it did before is none of that. */
+START_TEST(what_the_process_at_the_other_end_does_is_told)
+{
+    static const struct wait_side side = {.thing = THING_PIPE,
+                                          .blocker = {.kind = BLOCKER_PROCESS, .pid = 20}};
+    for (pid_t pid = 20; pid <= 21; pid++) {
+        setup();
+        builder_run(&b, lead, "pack@/src/a.py:1:2", 800, 800);
+        builder_polls(&b, lead, "pack@/src/a.py:1:3", &side, 3200);
+        builder_process(&b, pid, "squeeze", "");
+        thread_id other = builder_thread(&b, pid, NULL);
+        builder_run(&b, other, "main!squeeze > rest!squeeze", 800, 800);
+        builder_run(&b, other, "main!squeeze > code!squeeze", 3200, 3200);
+        judge(4000);
+        ck_assert_int_eq(is_said("Meanwhile 20 (squeeze) is 100% in code."), pid == 20);
+        teardown();
+    }
+}
+END_TEST
+
 /* Main waits N times in 4 s for the other end of a connection, by WAIT. */
 static void judge_answers(const char *wait, uint32_t n)
 {
@@ -412,9 +432,9 @@ END_TEST
 CHECK_MAIN("findings_waits", 20, threads_that_serve_come_before_an_event_loop_that_idles,
            a_sleep_of_sqlite_is_a_wait_for_its_lock, a_retry_is_told_also_where_nobody_ran,
            what_a_queues_process_waits_for_is_told, what_keeps_a_loop_from_polling_is_told,
-           a_delay_that_is_known_is_told, who_waits_for_datagrams_need_not_have_asked,
-           a_datagram_that_may_be_lost_is_told, who_polls_and_goes_on_waits_there,
-           who_waits_for_its_turn_to_poll_does_not_stall, the_handler_of_a_busy_loop_is_named,
-           alike_loops_that_never_wait_are_told, a_loop_that_never_waits_is_told,
-           where_main_is_idle_the_threads_that_serve_are_told_of,
+           what_the_process_at_the_other_end_does_is_told, a_delay_that_is_known_is_told,
+           who_waits_for_datagrams_need_not_have_asked, a_datagram_that_may_be_lost_is_told,
+           who_polls_and_goes_on_waits_there, who_waits_for_its_turn_to_poll_does_not_stall,
+           the_handler_of_a_busy_loop_is_named, alike_loops_that_never_wait_are_told,
+           a_loop_that_never_waits_is_told, where_main_is_idle_the_threads_that_serve_are_told_of,
            where_nothing_stands_out_the_largest_ends_are_told)
