@@ -215,7 +215,8 @@ static void add_alike(const struct judged *j, const char *alike)
     text_add(&words, ", too.");
     free(f->words);
     f->words = words.s;
-    f->also = f->also ? f->also : j->others[0].about;
+    for (size_t i = 0; i < named && !f->also; i++)
+        f->also = str_eq(j->others[i].about, f->about) ? NULL : j->others[i].about;
 }
 
 static void judge_groups(const struct scene *s, const struct rule *rule, struct finding *best)

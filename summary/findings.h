@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "summary/ledger.h"
 
-enum { MAX_FINDINGS = 3, MAX_FIGURES = 8 };
+enum { MAX_FINDINGS = 3, MAX_FIGURES = 10 };
 struct figure {
     const char *name; /* snake_case; a literal */
     double value;     /* shares of 1, seconds, counts */

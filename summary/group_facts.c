@@ -8,6 +8,7 @@
 #include "summary/executor.h"
 #include "summary/returns.h"
 #include "summary/rule_doing.h"
+#include "summary/rule_words.h"
 #include "summary/task_kinds.h"
 #include "summary/task_waits.h"
 
@@ -32,12 +33,18 @@ static bool tells_tasks(const struct scene *s, const struct thread_summary *loop
            task_most(s, loop, task_fact_of);
 }
 
+/* Of a group the rules judge each thread by itself, if it has enough samples. */
 static bool tells_tasks_of(const struct scene *s, const struct thread_group *group)
 {
-    size_t i = 0;
-    while (i < group->n && !tells_tasks(s, group->threads[i]))
-        i++;
-    return i < group->n;
+    bool tells = false;
+    for (size_t i = 0; i < group->n && !tells; i++) {
+        if (!tells_tasks(s, group->threads[i]))
+            continue;
+        struct thread_group one = groups_one_of(s->g, group, i);
+        tells = is_judged(&one);
+        groups_release_one(&one);
+    }
+    return tells;
 }
 
 static struct group_facts find_facts(const struct scene *s, const struct facts *f,

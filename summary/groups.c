@@ -172,9 +172,7 @@ static bool is_of_one_name(const struct profile *p, const struct thread_group *g
 static void add_counted(struct text *out, const struct profile *p, const struct thread_group *g)
 {
     const char *stem = g->threads[0]->group;
-    size_t len = strlen(stem);
-    while (len && strchr("*-_ #:/.", stem[len - 1]))
-        len--;
+    size_t len = thread_stem_len(stem);
     text_addf(out, "%zu ", g->n_threads);
     if (profile_process_count(p) > 1 && is_of_ranks(p, g)) {
         text_add(out, "ranks");
@@ -490,6 +488,7 @@ struct thread_group groups_one_of(const struct groups *g, const struct thread_gr
     struct thread_group one = {.odd = group->odd, .launches = group->launches};
     tally_init(&one.tally, g->tree, TALLY_ALL);
     join(&one, group->threads[i]);
+    one.leads = group->leads; /* by what all its threads do: choose_leader() */
     name_group(&one, g->p);
     group_times_sum(&one, g->tree);
     return one;

@@ -38,6 +38,8 @@ struct meanwhile meanwhile_of(const struct groups *g, const struct thread_group 
                               enum busy_with with, const struct intervals *waits)
 {
     struct meanwhile m = {0};
+    if (profile_time_step_ns(g->p) > 0) /* the coincidence is unknown from here on */
+        return m;
     for (size_t i = 0; i < g->n; i++) {
         double part = &g->items[i] == group ? 0 : busy_part(g, &g->items[i], with, waits);
         if (part < meanwhile_part)

@@ -1,13 +1,15 @@
 #include "summary/rule_words.h"
 
+#include <assert.h>
+
 #include "summary/rule_classes.h"
 
 enum { LEAST_SAMPLES = 100 };
 
 void add_figure(struct finding *f, const char *name, double value)
 {
-    if (f->n_figures < MAX_FIGURES)
-        f->figures[f->n_figures++] = (struct figure){name, value};
+    assert(f->n_figures < MAX_FIGURES); /* of one finding they are written in one place each */
+    f->figures[f->n_figures++] = (struct figure){name, value};
 }
 
 bool is_judged(const struct thread_group *group)

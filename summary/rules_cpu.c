@@ -231,7 +231,10 @@ void rule_computes(const struct scene *s, struct thread_group *group, struct fin
         bool told = add_waited(waited, &words, f);
         add_places(s, group, &words, f);
         text_add(&words, ".");
-        add_known(s, group, group->plural ? "their CPU time" : "its CPU time", &words, f);
+        if (told)
+            (void)known_of_wanted(s, group, &words, f);
+        else
+            (void)add_known(s, group, group->plural ? "their CPU time" : "its CPU time", &words, f);
         if (told)
             add_wanted_cpus(s, group, &shortage, &words);
         add_kept_loop(s, group, group->paths[0].node, &words);

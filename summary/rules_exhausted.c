@@ -79,7 +79,7 @@ static bool make_crew(const struct scene *s, struct thread_group *group, struct 
         ret->wall_ns += t->wall_ns;
         tally_add_thread(&ret->time, t->thread);
     }
-    return ret->n >= LEAST_THREADS;
+    return ret->n >= LEAST_THREADS && is_judged(group);
 }
 
 /* ---- where it waits, and what is past that ---- */
@@ -293,9 +293,7 @@ static void tell(const struct crew *c, const struct parts *p, double waiting, do
                  struct text *words)
 {
     const char *stem = c->group->threads[0]->group;
-    size_t len = strlen(stem);
-    while (len && strchr("*-_ #:/.", stem[len - 1]))
-        len--;
+    size_t len = thread_stem_len(stem);
     bool processes = c->group->threads[0]->thread->main;
     text_addf(words, "On average %.1f of %zu ", waiting, c->n);
     text_add_tame(words, stem, len);
@@ -326,7 +324,8 @@ static void judge(struct crew *c, struct finding *f)
         add_figure(f, "spread", spread);
         f->weight = share;
         f->about = waits->noun;
-        f->also = group_in(c, &parts, PART_PAST)->noun;
+        const struct thread_group *past_it = group_in(c, &parts, PART_PAST);
+        f->also = past_it == waits ? NULL : past_it->noun;
         if (told)
             tell(c, &parts, waiting, past, &words);
         free(f->words);
@@ -338,6 +337,8 @@ static void judge(struct crew *c, struct finding *f)
 void rule_exhausted(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     (void)group;
+    if (profile_time_step_ns(s->p) > 0) /* how many are past it at a time is unknown from here on */
+        return;
     for (size_t i = 0; i < s->g->n; i++) {
         struct crew crew;
         if (make_crew(s, &s->g->items[i], &crew))

@@ -134,7 +134,7 @@ static void judge(const struct scene *s, struct thread_group *group, struct find
     if (delays(s, group, &p, &path)) {
         struct sleeps sleeps = {.busy = NULL};
         sleeps.when = intervals_of(s, group->threads[0]->thread, 1U << CLASS_SLEEP);
-        if (group->n == 1 && profile_time_step_ns(s->p) == 0)
+        if (group->n == 1)
             sleeps.busy = meanwhile_of(s->g, group, BUSY_WORK, &sleeps.when).busy;
         bool supervises = p.asked != ASKED_CHILD && p.asked != ASKED_LOCK;
         if (sleeps.busy || !supervises || !others_are_active(s, group))

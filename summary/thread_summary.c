@@ -254,6 +254,14 @@ static void choose_leader(struct thread_summaries *s)
             s->threads[i].thread->main && s->threads[i].thread->process.ix == first;
 }
 
+size_t thread_stem_len(const char *group)
+{
+    size_t len = strlen(group);
+    while (len && strchr("*-_ #:/.", group[len - 1]))
+        len--;
+    return len;
+}
+
 void thread_summaries_init(struct thread_summaries *s, const struct profile *p, struct view *v)
 {
     struct summarizing state = {.p = p, .v = v};

@@ -34,6 +34,8 @@ struct thread_summaries {
     const bool *only;     /* as the view's; NULL: all processes */
     uint32_t n_processes; /* shown ones */
 };
+/* How much of GROUP, as above, is a word: "worker" of "worker-*"; 0: nothing. */
+size_t thread_stem_len(const char *group);
 /* Borrows P; V only during the call, and the texts of its frames for the summaries's life. */
 void thread_summaries_init(struct thread_summaries *s, const struct profile *p, struct view *v);
 void thread_summaries_release(struct thread_summaries *s);
