@@ -33,6 +33,7 @@ void weights_add(struct weights *sum, const struct weights *w);
 /* The three times of a thread that the kernel counts exactly.  Off the CPU is the rest of its wall
  * time, without wallspy's own holds. */
 enum counted { COUNTED_CPU, COUNTED_RUNQUEUE, COUNTED_OFF_CPU, COUNTED_KINDS };
+enum { COUNTED_ALL = (1 << COUNTED_KINDS) - 1 }; /* 1 << enum counted, of all */
 struct counts {
     int64_t ns[COUNTED_KINDS];
 };

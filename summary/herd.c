@@ -27,14 +27,13 @@ static bool wakes_all(const struct shown_frame *f)
 static const struct profile_thread *waker_of(const struct scene *s, process_id process,
                                              struct stack_times *ret)
 {
-    static const unsigned all = 1U << COUNTED_CPU | 1U << COUNTED_RUNQUEUE | 1U << COUNTED_OFF_CPU;
     const struct profile_thread *best = NULL;
     *ret = (struct stack_times){0};
     for (uint32_t i = 1; i <= profile_thread_count(s->p); i++) {
         const struct profile_thread *t = profile_see_thread(s->p, (thread_id){i});
         if (t->process.ix != process.ix || !groups_of(s->g, t))
             continue;
-        struct stack_times times = rule_times_of(s, t, all, wakes_all);
+        struct stack_times times = rule_times_of(s, t, COUNTED_ALL, wakes_all);
         bool better = times.wall_ns > ret->wall_ns;
         intervals_release(better ? &ret->when : &times.when);
         *ret = better ? times : *ret;

@@ -129,7 +129,6 @@ static bool may_have_copies(const struct profile_process *process)
 /* How long GROUP's threads fork.  RET_COPIES: they have or had children that share their pages. */
 static int64_t forks_ns(const struct scene *s, const struct thread_group *group, bool *ret_copies)
 {
-    static const unsigned all = 1U << COUNTED_CPU | 1U << COUNTED_RUNQUEUE | 1U << COUNTED_OFF_CPU;
     int64_t ns = 0;
     *ret_copies = false;
     for (size_t i = 0; i < group->n; i++) {
@@ -137,7 +136,7 @@ static int64_t forks_ns(const struct scene *s, const struct thread_group *group,
         const struct profile_process *process = profile_see_process(s->p, thread->process);
         if (!may_have_copies(process))
             continue;
-        struct stack_times times = rule_times_of(s, thread, all, forks);
+        struct stack_times times = rule_times_of(s, thread, COUNTED_ALL, forks);
         intervals_release(&times.when);
         ns += times.wall_ns;
         *ret_copies |= times.wall_ns > 0 || had_copies(process);

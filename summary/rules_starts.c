@@ -3,7 +3,6 @@
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
-enum { ALL_STATES = 1U << COUNTED_CPU | 1U << COUNTED_RUNQUEUE | 1U << COUNTED_OFF_CPU };
 static const double start_share = 0.25;        /* of a thread's time */
 enum { LEAST_STARTS = 30, LEAST_JOINS = 100 }; /* fewer are a slow start of a few */
 static const int64_t short_join_ns = NS_PER_MS / 2;
@@ -86,7 +85,7 @@ static void tell(const struct thread_group *group, double share, double joins,
 static bool starts_too_few(const struct scene *s, const struct thread_group *group)
 {
     struct stack_times times =
-        rule_times_of(s, group->threads[0]->thread, ALL_STATES, starts_or_joins);
+        rule_times_of(s, group->threads[0]->thread, COUNTED_ALL, starts_or_joins);
     intervals_release(&times.when);
     return share_of(times.wall_ns, group->wall_ns) < start_share ||
            seen_starts(s, group->threads[0]->thread->process) < LEAST_STARTS;
@@ -107,13 +106,13 @@ void rule_starts(const struct scene *s, struct thread_group *group, struct findi
     size_t starts = seen_starts(s, thread->process);
     int64_t each_ns;
     uint64_t joins = joins_of(s, thread, &each_ns);
-    struct stack_times times = rule_times_of(s, thread, ALL_STATES, frame_starts_thread);
+    struct stack_times times = rule_times_of(s, thread, COUNTED_ALL, frame_starts_thread);
     if (share_of(times.wall_ns, group->wall_ns) >= start_share ||
         !hardly_live(s, thread, joins, each_ns)) {
         joins = 0;
     } else {
         intervals_release(&times.when);
-        times = rule_times_of(s, thread, ALL_STATES, starts_or_joins);
+        times = rule_times_of(s, thread, COUNTED_ALL, starts_or_joins);
     }
     struct call_path path;
     double share = share_of(times.wall_ns, group->wall_ns);
