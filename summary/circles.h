@@ -1,5 +1,5 @@
 /* Circles of waits.  One without time-outs never ends, so the end of the recording shows it.
- * Private to rules_circle.c and group_facts.c. */
+ * Private to the rules and what they use. */
 #pragma once
 
 #include "summary/rules.h"

@@ -1,4 +1,5 @@
-/* What several rules ask of a group, found once for all of them: no rule asks another one. */
+/* What a rule must know of others: verdicts about each group, found before the rules are asked.  No
+ * rule asks another one. */
 #pragma once
 
 #include "summary/held_wait.h"
@@ -21,7 +22,7 @@ struct facts {
     struct stuck stuck;
     struct group_facts *of_groups; /* by group */
 };
-/* S needs its facts for nothing yet. */
+/* S->facts is not set yet: nothing here may ask for it. */
 void facts_init(struct facts *f, const struct scene *s);
 void facts_release(struct facts *f);
 /* Of a group of S->g itself, no single thread of one. */

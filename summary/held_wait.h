@@ -1,5 +1,5 @@
 /* For whom a group waits in futex(2): for who holds a lock, for a thread that is to end.  Private
- * to rules_held.c and group_facts.c. */
+ * to the rules and what they use. */
 #pragma once
 
 #include "summary/rules.h"

@@ -1,4 +1,4 @@
-/* Times and places of what threads do, for the rules.  Private to findings.c and rules_*.c. */
+/* Times and places of what threads do, for the rules.  Private to the rules and what they use. */
 #pragma once
 
 #include "summary/rules.h"

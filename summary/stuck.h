@@ -1,5 +1,5 @@
 /* A process all of whose threads wait for what only one of them could do, in no circle that can be
- * read.  Private to rules_stuck.c and group_facts.c. */
+ * read.  Private to the rules and what they use. */
 #pragma once
 
 #include "summary/rules.h"
