@@ -26,18 +26,16 @@ static void add_whole_axis(struct timeline *l, const struct paths *paths,
     int64_t at_ns = 0;
     for (size_t i = 0; i < t->n_runs; i++) {
         const struct run *run = &t->runs[i];
-        int64_t run_end_ns = run->start_ns + run->weights.wall_ns;
+        int64_t until_ns = min_i64(run_end_ns(run), end_ns);
         if (run->start_ns > at_ns) {
             int64_t gap_end_ns = run->start_ns < end_ns ? run->start_ns : end_ns;
             add(l, 0, gap_end_ns - at_ns);
             at_ns = gap_end_ns;
         }
-        if (run_end_ns > end_ns)
-            run_end_ns = end_ns;
-        if (run_end_ns <= at_ns)
+        if (until_ns <= at_ns)
             continue;
-        add(l, run->state == RUN_MISSED ? 0 : paths_of(paths, run->at), run_end_ns - at_ns);
-        at_ns = run_end_ns;
+        add(l, run->state == RUN_MISSED ? 0 : paths_of(paths, run->at), until_ns - at_ns);
+        at_ns = until_ns;
     }
     add(l, 0, end_ns - at_ns);
 }

@@ -11,8 +11,8 @@ void run_join(struct run *last, const struct run *next)
 
 bool run_goes_on(const struct run *last, const struct run *next)
 {
-    return last->start_ns + last->weights.wall_ns == next->start_ns &&
-           spots_are_same(last->at, next->at) && last->state == next->state;
+    return run_end_ns(last) == next->start_ns && spots_are_same(last->at, next->at) &&
+           last->state == next->state;
 }
 
 static uint64_t hash_of(const struct run *run)
@@ -32,7 +32,7 @@ static size_t count_in_step(const struct run *runs, size_t n, int64_t step_ns)
 {
     int64_t end_ns = (runs[0].start_ns / step_ns + 1) * step_ns;
     size_t i = 0;
-    while (i < n && runs[i].start_ns + runs[i].weights.wall_ns <= end_ns)
+    while (i < n && run_end_ns(&runs[i]) <= end_ns)
         i++;
     return i ? i : 1;
 }

@@ -28,6 +28,10 @@ struct run {
     int64_t start_ns; /* since the profile's origin */
     struct weights weights;
 };
+static inline int64_t run_end_ns(const struct run *run)
+{
+    return run->start_ns + run->weights.wall_ns;
+}
 
 struct profile_thread {
     process_id process;

@@ -138,7 +138,7 @@ static bool is_open(const struct window *w, const struct profile_thread *t, size
     if (i == t->n_marks || w->last == 0)
         return false;
     const struct run *run = &t->runs[w->last - 1];
-    return run->start_ns + run->weights.wall_ns > t->marks[i].at_ns;
+    return run_end_ns(run) > t->marks[i].at_ns;
 }
 
 /* Windows that are too small, or end within a run, are joined to the next; the last one to the one

@@ -534,7 +534,7 @@ char *call_path_function(struct tally *t, uint32_t node)
 struct call_path call_path_of_run(struct call_tree *tree, const struct profile_thread *thread,
                                   const struct run *run)
 {
-    const struct interval all = {run->start_ns, run->start_ns + run->weights.wall_ns};
+    const struct interval all = interval_of_run(run);
     struct tally t;
     tally_init(&t, tree, TALLY_ALL);
     tally_add(&t, thread, &all, 1);

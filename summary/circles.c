@@ -50,7 +50,7 @@ static bool waits_for_gil(const struct scene *s, const struct profile_thread *t,
     for (size_t i = t->n_runs; i > 0; i--) {
         const struct run *run = &t->runs[i - 1];
         const struct wait *wait = profile_see_wait(s->p, run->at.wait);
-        int64_t until_ns = min_i64(end_ns, run->start_ns + run->weights.wall_ns);
+        int64_t until_ns = min_i64(end_ns, run_end_ns(run));
         if (until_ns <= start_ns)
             break;
         if (run->state == RUN_BLOCKED && wait && wait->kind == WAIT_GIL)
@@ -70,7 +70,7 @@ int64_t circles_ns(const struct scene *s, const struct wait_graph *graph, int cy
         const struct run *last = &t->runs[t->n_runs - 1];
         if (graph->items[i].side.thing != THING_GIL)
             start_ns = max_i64(start_ns, t->still_since_ns);
-        end_ns = min_i64(end_ns, last->start_ns + last->weights.wall_ns);
+        end_ns = min_i64(end_ns, run_end_ns(last));
     }
     if (start_ns == INT64_MIN || start_ns >= end_ns)
         return 0;

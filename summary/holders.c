@@ -63,7 +63,7 @@ bool holders_is_for(struct holders *h, struct spot at, unsigned kinds)
 /* One that was there when the recording began may have been met after the one that waits. */
 static bool lives_during(const struct profile_thread *t, const struct run *run)
 {
-    return t->n_runs && !t->n_folded && run->start_ns + run->weights.wall_ns >= t->start_ns &&
+    return t->n_runs && !t->n_folded && run_end_ns(run) >= t->start_ns &&
            (!t->ended || run->start_ns <= t->end_ns);
 }
 

@@ -7,9 +7,9 @@
 
 static const struct interval always = {INT64_MIN, INT64_MAX};
 
-static struct interval time_of(const struct run *run)
+struct interval interval_of_run(const struct run *run)
 {
-    return (struct interval){run->start_ns, run->start_ns + run->weights.wall_ns};
+    return (struct interval){run->start_ns, run_end_ns(run)};
 }
 
 void intervals_add(struct intervals *all, struct interval time)
@@ -20,7 +20,7 @@ void intervals_add(struct intervals *all, struct interval time)
 
 void intervals_add_run(struct intervals *all, const struct run *run)
 {
-    intervals_add(all, time_of(run));
+    intervals_add(all, interval_of_run(run));
 }
 
 void intervals_join(struct intervals *all, struct interval time)
@@ -76,7 +76,7 @@ static size_t first_run_after(const struct profile_thread *thread, size_t low, i
 {
     for (size_t high = thread->n_runs; low < high;) {
         size_t middle = low + (high - low) / 2;
-        if (time_of(&thread->runs[middle]).end_ns <= ns)
+        if (interval_of_run(&thread->runs[middle]).end_ns <= ns)
             low = middle + 1;
         else
             high = middle;
@@ -113,7 +113,7 @@ static bool take(struct run_parts *p, struct interval when)
 static bool next_of_folded(struct run_parts *p)
 {
     while (p->next < p->thread->n_runs && p->i < p->n) {
-        const struct interval when = time_of(&p->thread->runs[p->next]);
+        const struct interval when = interval_of_run(&p->thread->runs[p->next]);
         bool same = when.start_ns == p->in[p->i].start_ns && when.end_ns == p->in[p->i].end_ns;
         p->i += same;
         if (same && take(p, when))
@@ -130,7 +130,7 @@ bool run_parts_next(struct run_parts *p)
     while (p->i < p->n) {
         const struct interval *in = &p->in[p->i];
         if (p->next < p->thread->n_runs && p->thread->runs[p->next].start_ns < in->end_ns) {
-            const struct interval all = time_of(&p->thread->runs[p->next]);
+            const struct interval all = interval_of_run(&p->thread->runs[p->next]);
             if (take(p, (struct interval){max_i64(all.start_ns, in->start_ns),
                                           min_i64(all.end_ns, in->end_ns)}))
                 return true;

@@ -12,7 +12,8 @@ struct intervals {
     size_t n, capacity;
 };
 void intervals_add(struct intervals *all, struct interval time);
-void intervals_add_run(struct intervals *all, const struct run *run); /* when it was */
+struct interval interval_of_run(const struct run *run); /* when it was */
+void intervals_add_run(struct intervals *all, const struct run *run);
 /* Adds TIME, which comes after ALL, unless it is empty: as one with the last that ends there. */
 void intervals_join(struct intervals *all, struct interval time);
 /* Makes ALL, some at the same time, those of their union, in order. */

@@ -62,7 +62,7 @@ static void see_poll(struct polls *polls, struct call_tree *t, const struct run 
     uint64_t times = run->waits ? run->waits : 1;
     poll->times += goes_on ? times - 1 : times;
     poll->start_ns = poll->end_ns ? poll->start_ns : run->start_ns;
-    poll->end_ns = run->start_ns + run->weights.wall_ns;
+    poll->end_ns = run_end_ns(run);
     poll->known_ns += wait && wait->side.thing ? run->weights.wall_ns : 0;
     poll->for_one_ns += wait && wait->side.single ? run->weights.wall_ns : 0;
 }

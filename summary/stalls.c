@@ -2,11 +2,6 @@
 
 enum { MISSED_NS = 30 * NS_PER_MS }; /* in a longer time without a sample it may well have come */
 
-static int64_t end_of(const struct run *run)
-{
-    return run->start_ns + run->weights.wall_ns;
-}
-
 void stalls_add_away(struct stalls *s, const struct run *run)
 {
     struct stall *now = &s->now;
@@ -39,7 +34,7 @@ void stalls_add_back(struct stalls *s, const struct run *run, bool home)
         end_stall(s, run);
     s->began |= home;
     s->home = home ? run->at.stack : s->home;
-    s->now = (struct stall){.start_ns = end_of(run)};
+    s->now = (struct stall){.start_ns = run_end_ns(run)};
 }
 
 int64_t stall_ns(const struct stall *stall)

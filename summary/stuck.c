@@ -30,7 +30,7 @@ static bool is_stuck(const struct scene *s, process_id id, struct stuck *ret)
             return false;
         ret->threads++;
         ret->start_ns = max_i64(ret->start_ns, t->still_since_ns);
-        ret->end_ns = min_i64(ret->end_ns, last->start_ns + last->weights.wall_ns);
+        ret->end_ns = min_i64(ret->end_ns, run_end_ns(last));
     }
     return ret->threads && ret->threads == profile_see_process(s->p, id)->threads &&
            ret->end_ns - ret->start_ns >= LEAST_STUCK_NS;

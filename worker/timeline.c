@@ -133,7 +133,7 @@ static struct run split_off_wait(struct profile *p, const struct thread_timeline
     wait_id cpu = profile_wait(p, &(struct wait){.kind = WAIT_CPU});
     return (struct run){.at = {timeline->settled.stack, cpu},
                         .state = RUN_RUNNABLE,
-                        .start_ns = run->start_ns + run->weights.wall_ns,
+                        .start_ns = run_end_ns(run),
                         .weights.wall_ns = ns};
 }
 
@@ -177,7 +177,7 @@ static void mark_counts(struct thread_timeline *timeline, struct profile *p, con
     timeline->unmarked_samples += last->samples;
     if (timeline->unmarked_samples < WEIGHTS_WINDOW)
         return;
-    profile_mark_counts(p, timeline->thread, last->start_ns + last->weights.wall_ns);
+    profile_mark_counts(p, timeline->thread, run_end_ns(last));
     timeline->unmarked_samples = 0;
 }
 
@@ -355,8 +355,8 @@ void thread_timeline_exec(struct thread_timeline *timeline, struct profile *p,
     if (!t->n_runs)
         return;
     const struct run *last = &t->runs[t->n_runs - 1];
-    if (end_ns < last->start_ns + last->weights.wall_ns)
-        end_ns = last->start_ns + last->weights.wall_ns;
+    if (end_ns < run_end_ns(last))
+        end_ns = run_end_ns(last);
     frame_id mark = profile_mark(p, "[execve]", NULL);
     struct run run = {.at.stack = profile_push(p, (stack_id){0}, mark),
                       .state = RUN_RUNNING,

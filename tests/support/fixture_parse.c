@@ -349,7 +349,7 @@ static bool read_run(struct reader *r)
     if (start && parse_whole_i64(start, INT64_MIN, INT64_MAX, &run.start_ns) < 0)
         return fail(r, "not a value of ", "start");
     profile_add_run(r->p, r->thread, &run);
-    r->at_ns = run.start_ns + run.weights.wall_ns;
+    r->at_ns = run_end_ns(&run);
     return true;
 }
 

@@ -265,7 +265,7 @@ static void add_threads(struct writer *w)
             add_row(w, "counts", 0, ROW_COUNTS, &t->marks[i]);
         for (size_t i = 0; i < t->n_runs; i++) {
             add_run(w, &t->runs[i], at_ns);
-            at_ns = t->runs[i].start_ns + t->runs[i].weights.wall_ns;
+            at_ns = run_end_ns(&t->runs[i]);
         }
     }
 }

@@ -184,7 +184,7 @@ static void append(struct profile_builder *b, thread_id t, struct run run, int64
     int64_t off_ns = run.weights.wall_ns - cpu_ns;
     struct profile_thread *thread = profile_get_thread(b->p, t);
     const struct run *last = thread->n_runs ? &thread->runs[thread->n_runs - 1] : NULL;
-    run.start_ns = last ? last->start_ns + last->weights.wall_ns : thread->start_ns;
+    run.start_ns = last ? run_end_ns(last) : thread->start_ns;
     thread->counts.ns[COUNTED_CPU] += cpu_ns;
     thread->counts.ns[run.state == RUN_RUNNABLE ? COUNTED_RUNQUEUE : COUNTED_OFF_CPU] += off_ns;
     profile_add_run(b->p, t, &run);
