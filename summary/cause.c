@@ -25,10 +25,11 @@ static enum cause cause_of_frames(const struct shown_frame *stack, size_t n, boo
 }
 
 /* A wait that is for somebody. */
-static enum cause cause_of_ordinary(const struct call_node *at)
+static enum cause cause_of_ordinary(const struct call_tree *t, uint32_t node)
 {
-    const char *call = at->frame->call;
-    switch (at->futex) {
+    const struct call_node at = call_tree_node(t, node);
+    const char *call = at.frame->call;
+    switch (at.futex) {
     case FUTEX_LOCK:
     case FUTEX_RWLOCK:
         return CAUSE_LOCK;
@@ -42,7 +43,7 @@ static enum cause cause_of_ordinary(const struct call_node *at)
         break;
     }
     if (str_starts(call, "futex"))
-        return CAUSE_CONDITION;
+        return waits_for_libc(t, node) ? CAUSE_LOCK : CAUSE_CONDITION;
     if (str_starts(call, "wait"))
         return CAUSE_CHILD;
     bool file_lock = str_eq(call, "flock") || str_eq(call, "fcntl");
@@ -70,7 +71,7 @@ static enum cause cause_of_class(const struct call_tree *t, uint32_t node, enum 
     case CLASS_SLEEP:
         return CAUSE_TIMER;
     case CLASS_ORDINARY:
-        return cause_of_ordinary(&at);
+        return cause_of_ordinary(t, node);
     case CLASS_GIL:
         return CAUSE_GIL;
     case CLASS_FILE:

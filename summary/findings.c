@@ -8,9 +8,10 @@
 #include "summary/group_facts.h"
 #include "summary/known.h"
 #include "summary/leader.h"
+#include "summary/ranking.h"
 #include "summary/rule_words.h"
 
-/* The rules, in the order of equally weighty findings. */
+/* The rules, in the order of findings that explain about as much. */
 #define OF(cause) (1U << CAUSE_##cause)
 enum {
     COMPUTING = OF(COMPUTES) | OF(CPU),
@@ -25,20 +26,30 @@ static const struct rule {
     bool of_all;     /* judges everything at once, not one group after the other */
     /* What others do that it applies to, too, "import%s modules": they are named.  NULL: not. */
     const char *alike;
-    bool aside; /* no news about a group that another finding is about */
-    /* It judges threads, of a group each by itself, where this says that it may find any.  NULL: it
-     * judges groups. */
-    rule_may *of_one;
+    enum finding_kind kind; /* unless the judge says another one */
+    bool aside;             /* as in struct finding */
+    bool of_threads;        /* judges each thread of a group by itself */
+    rule_may *may;          /* judges only if this says that it may find any; NULL: always */
     /* Judges by the kernel's counts, which are exact however few samples there are. */
     bool counted;
-    /* Above 0: it only describes, and so is printed once, for a group with nothing else.  This part
-     * of its weight counts, so that explanations come first. */
-    double describes;
+    bool of_launchers; /* judges them, too: who starts one child after the other hardly runs */
 } rules[] = {
-    {.key = "only_children", .judge = rule_only_children, .causes = OF(CHILD), .of_all = true},
-    {.key = "deadlock", .judge = rule_deadlock, .causes = WAITS, .of_all = true},
-    {.key = "circular_wait", .judge = rule_circular_wait, .causes = WAITS, .of_all = true},
-    {.key = "stuck", .judge = rule_stuck, .causes = WAITS, .of_all = true},
+    {.key = "only_children",
+     .judge = rule_only_children,
+     .causes = OF(CHILD),
+     .of_all = true,
+     .kind = FINDING_VERDICT},
+    {.key = "deadlock",
+     .judge = rule_deadlock,
+     .causes = WAITS,
+     .of_all = true,
+     .kind = FINDING_VERDICT},
+    {.key = "circular_wait",
+     .judge = rule_circular_wait,
+     .causes = WAITS,
+     .of_all = true,
+     .kind = FINDING_VERDICT},
+    {.key = "stuck", .judge = rule_stuck, .causes = WAITS, .of_all = true, .kind = FINDING_VERDICT},
     {.key = "stopped", .judge = rule_stopped, .causes = OF(STOPPED), .of_all = true},
     {.key = "differs", .judge = rule_differs, .causes = ANY, .of_all = true},
     {.key = "waits_for", .judge = rule_held, .causes = OF(LOCK) | OF(JOIN)},
@@ -48,7 +59,7 @@ static const struct rule {
      .causes = OF(CONDITION) | OF(LOCK),
      .of_all = true,
      .aside = true},
-    {.key = "polls", .judge = rule_polls, .causes = OF(TIMER) | WAITS, .of_all = true},
+    {.key = "polls", .judge = rule_polls, .causes = OF(TIMER) | WAITS, .of_launchers = true},
     {.key = "gil", .judge = rule_gil, .causes = OF(GIL)},
     {.key = "contention", .judge = rule_contention, .causes = OF(LOCK)},
     {.key = "malloc_arena", .judge = rule_malloc_arena, .causes = OF(LOCK)},
@@ -61,7 +72,8 @@ static const struct rule {
      .judge = rule_starts,
      .causes = OF(STARTS) | OF(JOIN),
      .alike = "start%s threads",
-     .of_one = rule_may_see_starts},
+     .of_threads = true,
+     .may = rule_may_see_starts},
     {.key = "cpu_wait",
      .judge = rule_cpu_wait,
      .causes = COMPUTING,
@@ -75,35 +87,43 @@ static const struct rule {
      .judge = rule_switches,
      .causes = COMPUTING | WAITS,
      .counted = true,
+     .kind = FINDING_BEHIND,
      .aside = true},
     {.key = "spinning", .judge = rule_spinning, .causes = OF(SPINS)},
-    {.key = "tasks_wait",
-     .judge = rule_tasks,
-     .causes = OF(IDLE),
-     .alike = "run%s a loop whose tasks wait",
-     .of_one = rule_may_see_tasks},
     {.key = "no_free_thread",
      .judge = rule_executor,
      .causes = OF(IDLE),
      .alike = "lack%s a free thread",
-     .of_one = rule_may_see_tasks},
+     .of_threads = true,
+     .may = rule_may_see_tasks},
+    {.key = "tasks_wait",
+     .judge = rule_tasks,
+     .causes = OF(IDLE),
+     .alike = "run%s a loop whose tasks wait",
+     .of_threads = true,
+     .may = rule_may_see_tasks},
     {.key = "ready_loop",
      .judge = rule_ready_loop,
      .causes = COMPUTING,
      .alike = "run%s such a loop",
-     .of_one = rule_may_see_loops},
-    {.key = "event_loop", .judge = rule_event_loop, .causes = OF(IDLE)},
-    {.key = "stalls", .judge = rule_stalls, .causes = ANY & ~WAITS_FOR_WORK},
-    {.key = "none_ran", .judge = rule_none_ran, .causes = WAITS, .of_all = true, .describes = 0.5},
+     .of_threads = true,
+     .may = rule_may_see_loops},
+    {.key = "event_loop", .judge = rule_event_loop, .causes = OF(IDLE), .kind = FINDING_BEHIND},
+    {.key = "stalls",
+     .judge = rule_stalls,
+     .causes = ANY & ~WAITS_FOR_WORK,
+     .kind = FINDING_BEHIND},
+    {.key = "none_ran",
+     .judge = rule_none_ran,
+     .causes = WAITS,
+     .of_all = true,
+     .kind = FINDING_DESCRIBES},
     {.key = "waits",
      .judge = rule_waits,
      .causes = WAITS | OF(TIMER) | OF(DEVICE) | OF(PAGE) | OF(UNKNOWN),
-     .describes = 0.5},
-    {.key = "computes", .judge = rule_computes, .causes = COMPUTING, .describes = 0.5},
+     .kind = FINDING_DESCRIBES},
+    {.key = "computes", .judge = rule_computes, .causes = COMPUTING, .kind = FINDING_DESCRIBES},
 };
-/* More than the share of time that it explains: a reader wants to know why. */
-static const double explains_weight = 0.3;
-static const double chance = 0.1; /* weights that differ by less are about the same */
 enum { N_RULES = sizeof rules / sizeof *rules, OWN_FINDINGS = 2 };
 
 /* Was a group watched for long enough for its counts to say something? */
@@ -119,6 +139,13 @@ static bool was_stopped(const struct thread_group *group)
     return share_of(group->class_ns[CLASS_STOPPED], group->wall_ns) >= most_of_it;
 }
 
+static bool may_judge(const struct rule *rule, const struct thread_group *group)
+{
+    if (group->idle || (group->launches && !rule->of_launchers) || was_stopped(group))
+        return false;
+    return is_judged(group) || (rule->counted && is_counted(group));
+}
+
 /* Whom a finding is about: a group, or one thread of it. */
 struct judged_one {
     char *noun; /* owned */
@@ -130,6 +157,8 @@ struct judged_one {
 enum { MOST_ALIKE = 2 };
 struct judged {
     struct finding *best;
+    const struct ledger *ledger;
+    int leads; /* how much it is about whom the user asks for: leading() */
     struct judged_one who, others[MOST_ALIKE];
     size_t n_others; /* with those behind the first few */
 };
@@ -152,21 +181,48 @@ static struct judged_one one_of(const struct finding *f, const struct thread_gro
                                .share = has_share ? f->figures[0].value : -1};
 }
 
+static struct finding new_finding(const struct rule *rule)
+{
+    return (struct finding){
+        .rule = rule->key, .kind = rule->kind, .aside = rule->aside, .causes = rule->causes};
+}
+
+/* Whom does the user ask for?  For the main thread, and for those whose time it is. */
+static int leading(const struct scene *s, const struct thread_group *group)
+{
+    return group->leads ? 2 : group == s->lead;
+}
+
+/* Is F, of a group that is LEADING so, better than the best so far? */
+static bool is_better(const struct finding *f, int leads, const struct judged *j)
+{
+    const struct finding *best = j->best;
+    if (!f->words || !best->words)
+        return f->words || (!best->words && (!best->n_figures || f->share > best->share));
+    if (ranking_is_before(f, best) || ranking_is_before(best, f))
+        return ranking_is_before(f, best);
+    if (leads != j->leads)
+        return leads > j->leads;
+    return f->explains > best->explains;
+}
+
 /* RULE, of GROUP, whose finding is about ABOUT. */
 static void judge_one(const struct scene *s, const struct rule *rule, struct thread_group *group,
                       const char *about, struct judged *j)
 {
-    struct finding f = {.rule = rule->key, .about = about};
+    struct finding f = new_finding(rule);
+    f.about = about;
     rule->judge(s, group, &f);
+    ranking_set(&f, s->g, j->ledger);
     struct finding *best = j->best;
-    bool better = f.words ? !best->words || f.weight > best->weight
-                          : !best->words && (!best->n_figures || f.weight > best->weight);
+    bool better = is_better(&f, leading(s, group), j);
     struct judged_one who = one_of(&f, group);
     struct finding worse = better ? *best : f;
     struct judged_one other = better ? j->who : who;
     if (better) {
         *best = f;
         j->who = who;
+        j->leads = leading(s, group);
     }
     if (worse.words)
         add_other(j, &other);
@@ -219,17 +275,17 @@ static void add_alike(const struct judged *j, const char *alike)
         f->also = str_eq(j->others[i].about, f->about) ? NULL : j->others[i].about;
 }
 
-static void judge_groups(const struct scene *s, const struct rule *rule, struct finding *best)
+static void judge_groups(const struct scene *s, const struct rule *rule, const struct ledger *l,
+                         struct finding *best)
 {
-    struct judged j = {.best = best};
-    if (rule->of_one && !rule->of_one(s))
+    struct judged j = {.best = best, .ledger = l};
+    if (rule->may && !rule->may(s))
         return;
     for (size_t i = 0; i < s->g->n; i++) {
         struct thread_group *group = &s->g->items[i];
-        if (group->idle || group->launches || was_stopped(group) ||
-            !(is_judged(group) || (rule->counted && is_counted(group))))
+        if (!may_judge(rule, group))
             continue;
-        if (rule->of_one && group->n > 1)
+        if (rule->of_threads && group->n > 1)
             judge_each(s, rule, group, &j);
         else
             judge_one(s, rule, group, group->noun, &j);
@@ -239,82 +295,6 @@ static void judge_groups(const struct scene *s, const struct rule *rule, struct 
     free(j.who.noun);
     for (size_t i = 0; i < MOST_ALIKE; i++)
         free(j.others[i].noun);
-}
-
-/* Is A about less than half as much of the time as B? */
-static bool is_minor(const struct finding *a, const struct finding *b)
-{
-    return a->n_figures && b->n_figures && str_eq(a->figures[0].name, "share") &&
-           str_eq(b->figures[0].name, "share") && a->figures[0].value < b->figures[0].value / 2;
-}
-
-/* A group that waits for one with a weighty finding comes behind that. */
-static void put_culprits_first(struct findings *f)
-{
-    for (size_t i = 0; i < f->n; i++) {
-        struct finding *victim = &f->items[i];
-        for (size_t k = 0; k < f->n && victim->words && victim->blames; k++) {
-            struct finding *culprit = &f->items[k];
-            bool same = culprit->words && culprit->about && !culprit->rests &&
-                        rules[k].describes == 0 && str_eq(culprit->about, victim->blames) &&
-                        !is_minor(culprit, victim);
-            if (same && culprit->weight <= victim->weight + chance)
-                culprit->weight = victim->weight + 2 * chance;
-        }
-    }
-}
-
-static bool names(const char *noun, const char *about)
-{
-    return noun && about && str_eq(noun, about);
-}
-
-/* Does PRINTED say of F's group what half of F is about, at least?  Who only waits for the others
- * that F names is no news where these have a finding. */
-static bool covers(const struct finding *printed, const struct finding *f)
-{
-    bool same = !f->about || !printed->about || str_eq(f->about, printed->about);
-    if (names(printed->blames, f->about) || names(printed->also, f->about) ||
-        names(f->also, printed->about) || names(f->also, printed->also))
-        return true;
-    return same && !is_minor(printed, f);
-}
-
-/* Is PRINTED about F's group, or about everything? */
-static bool is_about(const struct finding *printed, const struct finding *f)
-{
-    return !printed->about || names(printed->about, f->about) || names(printed->also, f->about) ||
-           names(f->also, printed->about);
-}
-
-/* Is rule I's finding printed already, or not worth its line beside the printed ones? */
-static bool is_said(const struct findings *f, size_t i)
-{
-    for (size_t k = 0; k < f->n_printed; k++) {
-        const struct finding *printed = f->printed[k];
-        if (printed == &f->items[i] || (rules[i].aside && is_about(printed, &f->items[i])))
-            return true;
-        if (rules[i].describes > 0 &&
-            (rules[printed - f->items].describes > 0 || covers(printed, &f->items[i])))
-            return true;
-    }
-    return false;
-}
-
-/* The first finding explains the most; the order of the rules decides where that is about the
- * same. */
-static void choose(struct findings *f)
-{
-    while (f->n_printed < MAX_FINDINGS) {
-        size_t best = N_RULES;
-        for (size_t i = 0; i < N_RULES; i++)
-            if (f->items[i].words && !is_said(f, i) &&
-                (best == N_RULES || f->items[i].weight > f->items[best].weight + chance))
-                best = i;
-        if (best == N_RULES)
-            return;
-        f->printed[f->n_printed++] = &f->items[best];
-    }
 }
 
 /* The most samples of one group. */
@@ -392,26 +372,6 @@ static struct finding nothing(const struct scene *s, const struct ledger *l)
     return f;
 }
 
-/* Is ROW what F, of a rule about CAUSES, speaks of: what its group does, or what the leader waits
- * for there? */
-static bool speaks_of(const struct finding *f, unsigned causes, const struct ledger *l,
-                      const struct ledger_row *row)
-{
-    bool there = !f->about || f->about == row->group->noun || f->blames == row->group->noun;
-    bool leaders = row->waits.node && (!f->about || f->about == l->leader->noun);
-    return (there && causes >> row->cause & 1) || (leaders && causes >> row->waits_cause & 1);
-}
-
-static void set_ends(struct finding *f, unsigned causes, const struct ledger *l)
-{
-    for (size_t i = 0; i < l->n; i++) {
-        if (!speaks_of(f, causes, l, &l->rows[i]))
-            continue;
-        f->row = f->row ? f->row : &l->rows[i];
-        f->ends_ns += l->rows[i].ns;
-    }
-}
-
 /* Where nobody is what the user asked for: said first. */
 static void tell_no_leader(struct findings *f, const struct groups *g)
 {
@@ -456,19 +416,15 @@ void findings_init(struct findings *f, const struct groups *g)
     facts_init(&facts, &s);
     s.facts = &facts;
     for (; f->n < N_RULES; f->n++) {
-        f->items[f->n].rule = rules[f->n].key;
-        if (rules[f->n].of_all)
+        f->items[f->n] = new_finding(&rules[f->n]);
+        if (rules[f->n].of_all) {
             rules[f->n].judge(&s, NULL, &f->items[f->n]);
-        else
-            judge_groups(&s, &rules[f->n], &f->items[f->n]);
-        if (rules[f->n].describes > 0)
-            f->items[f->n].weight *= rules[f->n].describes;
-        else if (!f->items[f->n].rests)
-            f->items[f->n].weight += explains_weight;
-        set_ends(&f->items[f->n], rules[f->n].causes, &f->ledger);
+            ranking_set(&f->items[f->n], g, &f->ledger);
+        } else {
+            judge_groups(&s, &rules[f->n], &f->ledger, &f->items[f->n]);
+        }
     }
-    put_culprits_first(f);
-    choose(f);
+    ranking_choose(f);
     if (!f->n_printed) {
         f->items[f->n] = any_judged(&s) ? nothing(&s, &f->ledger) : too_short(&s);
         f->printed[f->n_printed++] = &f->items[f->n++];

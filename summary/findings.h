@@ -12,13 +12,37 @@ struct figure {
     const char *name; /* snake_case; a literal */
     double value;     /* shares of 1, seconds, counts */
 };
+/* What a finding is for its reader. */
+enum finding_kind {
+    FINDING_EXPLAINS,  /* why time is lost */
+    FINDING_BEHIND,    /* likewise, but it may be the price of what others say */
+    FINDING_DESCRIBES, /* where time is spent: one of them, for a group with nothing else */
+    FINDING_SLEEPS,    /* likewise: asleep, which keeps nobody */
+    FINDING_RESTS,     /* that they have nothing to do: likewise */
+    FINDING_VERDICT,   /* nothing goes on */
+};
+/* Those of a higher level come first, and of one level those that explain more. */
+enum finding_level {
+    LEVEL_RESTS,     /* what somebody does, for whom nobody waits */
+    LEVEL_ELSEWHERE, /* why somebody else loses time */
+    LEVEL_PLACES,    /* where the leader spends its time; why it loses a little */
+    LEVEL_BEHIND,
+    LEVEL_EXPLAINS, /* why it loses its time */
+    LEVEL_VERDICT,
+};
 struct finding {
     const char *rule;   /* its key: "waits_meanwhile" */
     const char *about;  /* the group's noun, until the groups are released; NULL: all */
     const char *blames; /* the noun of the group that another one waits for; NULL: nobody's */
     const char *also;   /* the noun of another group in the words; NULL: none */
-    bool rests;         /* it says that they have nothing to do: they keep nobody */
-    double weight;      /* how much of the time it explains; larger ones come first */
+    const char *like; /* the noun of those that ABOUT is like, but for what F says; NULL: nobody */
+    enum finding_kind kind;
+    bool aside;      /* no news about a group that another finding is about */
+    unsigned causes; /* 1 << enum cause: of which rows of the ledger it speaks */
+    double share;    /* of its group's time that it speaks of; of everybody's, if ABOUT is NULL */
+    /* ranking.c's: where it comes among the others, and of 1 how much it explains there. */
+    enum finding_level level;
+    double explains;
     struct figure figures[MAX_FIGURES];
     size_t n_figures;
     const struct ledger_row *row; /* the heaviest that it speaks of; NULL: none */

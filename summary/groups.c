@@ -522,3 +522,17 @@ struct thread_group *groups_of(const struct groups *g, const struct profile_thre
     uint64_t group;
     return map_get(&g->by_thread, (uintptr_t)thread, &group) ? &g->items[group] : NULL;
 }
+
+struct thread_group *groups_of_children(const struct groups *g, process_id parent)
+{
+    struct thread_group *only = NULL;
+    for (size_t i = 0; i < g->n; i++) {
+        process_id process = g->items[i].threads[0]->thread->process;
+        if (profile_see_process(g->p, process)->parent.ix != parent.ix)
+            continue;
+        if (only)
+            return NULL;
+        only = &g->items[i];
+    }
+    return only;
+}

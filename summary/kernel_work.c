@@ -57,3 +57,13 @@ double kernel_work_ns(const struct kernel_work *work, const struct run *run, int
     return (double)run_weight(run, WEIGHT_FAULTS) * work->fault_ns *
            share_of(ns, run->weights.wall_ns);
 }
+
+int64_t kernel_faults_ns(const struct groups *g, const struct thread_group *group)
+{
+    double ns = 0;
+    for (size_t i = 0; i < group->n; i++) {
+        const struct profile_thread *t = group->threads[i]->thread;
+        ns += (double)t->usage.minor_faults * kernel_work_of(g, t).fault_ns;
+    }
+    return (int64_t)ns;
+}

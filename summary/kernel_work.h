@@ -14,6 +14,8 @@ struct kernel_work kernel_work_of(const struct groups *g, const struct profile_t
 /* Such work of NS, a part of RUN's time.  Faults are counted around some stops only: the sum over
  * many runs says how much it is, one run's may be more than its time. */
 double kernel_work_ns(const struct kernel_work *work, const struct run *run, int64_t ns);
+/* How long the kernel worked for the minor page faults of GROUP's threads. */
+int64_t kernel_faults_ns(const struct groups *g, const struct thread_group *group);
 /* Are MINOR_FAULTS, of one group's threads in the whole recording, those of the kernel's automatic
  * NUMA balancing?  It counts them for the machine alone: equal numbers say that they are. */
 bool numa_explains(const struct profile *p, uint64_t minor_faults);

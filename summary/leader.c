@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/minmax.h"
 #include "base/share.h"
 #include "base/text.h"
 #include "summary/cause.h"
@@ -9,6 +10,8 @@
 
 /* Who is busy, or waits for something, for this part of its time. */
 static const double does_something = 0.1;
+static const double does_much = 0.25; /* of it: then a main thread leads */
+enum { FAR_MORE = 4 };                /* times what it does: else they lead, whom it serves */
 
 enum {
     RESTS = 1U << CAUSE_IDLE | 1U << CAUSE_TIMER,
@@ -16,21 +19,29 @@ enum {
     MAY_REST = SUPERVISES | 1U << CAUSE_CONDITION, /* a helper waits there for work */
 };
 
-/* Does RUN wait for whoever comes: for connections, requests of clients, signals? */
-static bool waits_for_anybody(struct holders *h, const struct run *run)
+/* Does RUN wait for whoever comes: for connections, requests of clients, signals?  What a server's
+ * epoll_wait(2) is for may not have been read. */
+static bool waits_for_anybody(const struct groups *g, struct holders *h, const struct run *run)
 {
     static const unsigned anybody = 1U << BLOCKER_LISTENER | 1U << BLOCKER_CLIENT;
-    if (run->state != RUN_BLOCKED || !run->at.wait.ix)
+    if (run->state != RUN_BLOCKED)
         return false;
+    const struct shown_frame *at = call_tree_node(g->tree, call_tree_of(g->tree, run->at)).frame;
+    if (!run->at.wait.ix || holders_side(h, run->at)->thing == THING_UNKNOWN)
+        return at && at->kind == SHOWN_WAIT && at->wait == WAIT_CALL &&
+               str_starts(at->call, "epoll_");
     return holders_is_for(h, run->at, anybody) || holders_side(h, run->at)->thing == THING_SIGNALS;
 }
 
-/* A helper waits for work by a condition; who waits for a result has it. */
-static bool is_rest(const struct groups *g, const struct run *run, unsigned causes)
+/* Of a helper, one of N, what may be a wait for work is one; who waits for a result has it. */
+static bool is_rest(const struct groups *g, const struct run *run, unsigned causes, size_t n)
 {
     enum cause cause = cause_of_run(g->tree, g->v, run);
-    return causes >> cause & 1 &&
-           !(cause == CAUSE_CONDITION && is_for_result(g->tree, call_tree_of(g->tree, run->at)));
+    uint32_t node = call_tree_of(g->tree, run->at);
+    bool helper = causes == MAY_REST;
+    if (cause == CAUSE_PEER)
+        return helper && run->state == RUN_BLOCKED && may_be_for_work(g->tree, node, n);
+    return causes >> cause & 1 && !(cause == CAUSE_CONDITION && is_for_result(g->tree, node));
 }
 
 /* GROUP's time that is not in CAUSES, 1 << enum cause, nor in waits for anybody. */
@@ -42,8 +53,8 @@ static int64_t other_ns(const struct groups *g, struct holders *h, const struct 
         const struct profile_thread *t = group->threads[i]->thread;
         for (size_t k = 0; k < t->n_runs; k++) {
             const struct run *run = &t->runs[k];
-            bool counts =
-                run->state != RUN_MISSED && !is_rest(g, run, causes) && !waits_for_anybody(h, run);
+            bool counts = run->state != RUN_MISSED && !is_rest(g, run, causes, group->n_threads) &&
+                          !waits_for_anybody(g, h, run);
             ns += counts ? run->weights.wall_ns : 0;
         }
     }
@@ -55,12 +66,14 @@ static bool is_something(const struct thread_group *group, int64_t ns)
     return share_of(ns, group->wall_ns) >= does_something;
 }
 
-/* The group but MAIN that does most, and more than a little of MAIN's time; NULL: there is none. */
+/* The group but MAIN that does most, and far more than MAIN_NS, what MAIN does; NULL: there is
+ * none. */
 static struct thread_group *most_busy(const struct groups *g, struct holders *h,
-                                      const struct thread_group *main)
+                                      const struct thread_group *main, int64_t main_ns)
 {
     struct thread_group *most = NULL;
-    int64_t most_ns = main ? (int64_t)(does_something * (double)main->wall_ns) : 0;
+    int64_t little_ns = main ? (int64_t)(does_something * (double)main->wall_ns) : 0;
+    int64_t most_ns = max_i64(little_ns, FAR_MORE * main_ns);
     for (size_t i = 0; i < g->n; i++) {
         struct thread_group *group = &g->items[i];
         if (group == main || group->idle || group->launches)
@@ -98,8 +111,9 @@ struct thread_group *leader_of(const struct groups *g, struct holders *h)
         return main;
     for (size_t i = 0; i < g->n && !main; i++)
         main = g->items[i].leads ? &g->items[i] : NULL;
-    if (main && is_something(main, other_ns(g, h, main, SUPERVISES)))
+    int64_t main_ns = main ? other_ns(g, h, main, SUPERVISES) : 0;
+    if (main && share_of(main_ns, main->wall_ns) >= does_much)
         return main;
-    struct thread_group *most = most_busy(g, h, main);
+    struct thread_group *most = most_busy(g, h, main, main_ns);
     return most ? most : main;
 }

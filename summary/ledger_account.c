@@ -38,21 +38,75 @@ void account_add(struct account *account, const struct profile_thread *leader,
 
 /* ---- waits for nobody in particular ---- */
 
-/* Is RUN a wait for somebody? */
-static bool is_open_wait(const struct groups *g, const struct run *run)
+/* Is RUN, of THREAD, a wait for another process? */
+static bool is_for_outside(const struct accounts *a, const struct profile_thread *thread,
+                           const struct run *run)
 {
-    enum wait_class class = class_of_run(g->tree, run);
-    return class == CLASS_ORDINARY || class == CLASS_GIL;
+    if (cause_of_run(a->g->tree, a->g->v, run) != CAUSE_PEER)
+        return false;
+    const struct blocker *by = &holders_side(a->h, run->at)->blocker;
+    return by->kind != BLOCKER_PROCESS ||
+           by->pid != profile_see_process(a->g->p, thread->process)->pid;
 }
 
-/* Splits SHARE, of a leading thread, in its waits for somebody and the rest. */
-static void split_waits(const struct groups *g, const struct share *share,
+/* Is RUN, of THREAD, a wait for somebody who may be BUSY so?  A thread that is kept from its work
+ * ends no wait for another process. */
+static bool is_open_wait(const struct accounts *a, const struct profile_thread *thread,
+                         const struct run *run, enum busy_with busy)
+{
+    enum wait_class class = class_of_run(a->g->tree, run);
+    return class == CLASS_GIL ||
+           (class == CLASS_ORDINARY && !(busy == BUSY_KEPT && is_for_outside(a, thread, run)));
+}
+
+/* Splits SHARE, of a leading thread, in its waits for somebody who may be BUSY so, and the rest. */
+static void split_waits(const struct accounts *a, const struct share *share, enum busy_with busy,
                         struct intervals *ret_waits, struct intervals *ret_rest)
 {
     struct run_parts p = run_parts_of(share->thread, share->times.items, share->times.n);
     *ret_waits = *ret_rest = (struct intervals){.n = 0};
     while (run_parts_next(&p))
-        intervals_join(is_open_wait(g, p.run) ? ret_waits : ret_rest, p.when);
+        intervals_join(is_open_wait(a, share->thread, p.run, busy) ? ret_waits : ret_rest, p.when);
+}
+
+/* Books WAITS of SHARE, of a leading thread, with BUSY, and leaves REST there. */
+static void book_waits(struct accounts *a, struct share *share, struct thread_group *busy,
+                       const struct intervals *waits, struct intervals rest)
+{
+    struct account *account = account_of(a, busy, LEDGER_MEANWHILE);
+    for (size_t i = 0; i < busy->n; i++)
+        account_add(account, share->thread, busy->threads[i]->thread, waits);
+    account->ns += intervals_ns(waits);
+    intervals_release(&share->times);
+    share->times = rest;
+}
+
+/* Books the waits of a leading thread for its children, if these are alike, whatever they do. */
+static void book_children(struct accounts *a, struct share *share, struct intervals *ret_waits)
+{
+    struct thread_group *children = groups_of_children(a->g, share->thread->process);
+    struct intervals rest = {.n = 0};
+    struct run_parts p = run_parts_of(share->thread, share->times.items, share->times.n);
+    while (children && run_parts_next(&p)) {
+        bool is_wait =
+            p.run->state == RUN_BLOCKED && cause_of_run(a->g->tree, a->g->v, p.run) == CAUSE_CHILD;
+        intervals_join(is_wait ? ret_waits : &rest, p.when);
+    }
+    if (ret_waits->n)
+        book_waits(a, share, children, ret_waits, rest);
+    else
+        intervals_release(&rest);
+}
+
+/* Who is BUSY while the leading thread of SHARE waits for somebody. */
+static struct meanwhile find_meanwhile(const struct accounts *a, const struct thread_group *leader,
+                                       const struct share *share, enum busy_with busy,
+                                       struct intervals *ret_waits, struct intervals *ret_rest)
+{
+    split_waits(a, share, busy, ret_waits, ret_rest);
+    if (!ret_waits->n)
+        return (struct meanwhile){.busy = NULL};
+    return meanwhile_of(a->g, leader, busy, ret_waits);
 }
 
 /* Books the open waits of a leading thread with those who are busy meanwhile, if there are any. */
@@ -60,23 +114,16 @@ static void book_meanwhile(struct accounts *a, const struct thread_group *leader
                            struct share *share, struct intervals *ret_waits)
 {
     struct intervals rest;
-    /* Where time was coarsened no coincidence is known. */
-    if (profile_time_step_ns(a->g->p) > 0 || a->n > MOST_ASKING)
-        return;
-    split_waits(a->g, share, ret_waits, &rest);
-    struct meanwhile m = {0};
-    for (int with = BUSY_WORK; ret_waits->n && !m.candidates && with <= BUSY_OUTSIDE; with++)
-        m = meanwhile_of(a->g, leader, (enum busy_with)with, ret_waits);
-    if (!m.busy) {
+    struct meanwhile m = find_meanwhile(a, leader, share, BUSY_WORK, ret_waits, &rest);
+    if (!m.candidates) {
+        intervals_release(ret_waits);
         intervals_release(&rest);
-        return;
+        m = find_meanwhile(a, leader, share, BUSY_KEPT, ret_waits, &rest);
     }
-    struct account *account = account_of(a, m.busy, LEDGER_MEANWHILE);
-    for (size_t i = 0; i < m.busy->n; i++)
-        account_add(account, share->thread, m.busy->threads[i]->thread, ret_waits);
-    account->ns += intervals_ns(ret_waits);
-    intervals_release(&share->times);
-    share->times = rest;
+    if (m.busy)
+        book_waits(a, share, m.busy, ret_waits, rest);
+    else
+        intervals_release(&rest);
 }
 
 /* Books all the time of THREAD where it is; returns how much. */
@@ -93,12 +140,16 @@ static int64_t book_folded(struct accounts *a, const struct profile_thread *thre
 /* Books what ends where for one leading thread, with B and its open WAITS. */
 static void book_thread(struct accounts *a, const struct thread_group *leader,
                         const struct profile_thread *thread, struct booking *b,
-                        struct intervals *ret_waits)
+                        struct open_waits *ret_waits)
 {
     booking_init(b, a->g, a->h, thread);
     a->wall_ns += thread->end_ns - thread->start_ns;
     a->unseen_ns += b->unseen_ns;
-    book_meanwhile(a, leader, booking_share(b, thread), ret_waits);
+    /* Where time was coarsened no coincidence is known. */
+    if (profile_time_step_ns(a->g->p) == 0 && a->n <= MOST_ASKING) {
+        book_children(a, booking_share(b, thread), &ret_waits->for_children);
+        book_meanwhile(a, leader, booking_share(b, thread), &ret_waits->for_others);
+    }
     for (size_t i = 0; i < b->n; i++) {
         const struct share *share = &b->shares[i];
         if (!share->times.n)
@@ -136,7 +187,8 @@ void accounts_release(struct accounts *a)
     }
     for (size_t i = 0; i < a->n; i++) {
         booking_release(&a->bookings[i]);
-        intervals_release(&a->waits[i]);
+        intervals_release(&a->waits[i].for_children);
+        intervals_release(&a->waits[i].for_others);
     }
     free(a->items);
     free(a->bookings);

@@ -6,17 +6,17 @@
 
 static const double meanwhile_part = 0.8; /* of the wait: for so long somebody else is busy */
 
-/* Is RUN a wait for a child, another process, or for time to pass? */
-static bool is_outside(const struct groups *g, const struct run *run)
+/* Is RUN a wait, but none for work? */
+static bool is_kept(const struct groups *g, const struct run *run)
 {
-    static const unsigned outside = 1U << CAUSE_CHILD | 1U << CAUSE_PEER | 1U << CAUSE_TIMER;
-    return run->state == RUN_BLOCKED && outside >> cause_of_run(g->tree, g->v, run) & 1;
+    static const unsigned kept = 1U << CAUSE_CHILD | 1U << CAUSE_PEER | 1U << CAUSE_TIMER |
+                                 1U << CAUSE_LOCK | 1U << CAUSE_GIL;
+    return run->state == RUN_BLOCKED && kept >> cause_of_run(g->tree, g->v, run) & 1;
 }
 
 static bool is_busy(const struct groups *g, const struct run *run, enum busy_with with)
 {
-    return is_busy_class(class_of_run(g->tree, run), run) ||
-           (with == BUSY_OUTSIDE && is_outside(g, run));
+    return is_busy_class(class_of_run(g->tree, run), run) || (with == BUSY_KEPT && is_kept(g, run));
 }
 
 /* For what part of WAITS a thread of GROUP is busy, on average. */

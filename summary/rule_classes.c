@@ -3,11 +3,6 @@
 #include "base/clock.h"
 #include "summary/heaviest_paths.h"
 
-bool is_in_own_code(const struct scene *s, uint32_t node)
-{
-    return call_tree_own(s->g->tree, node) != 0;
-}
-
 int64_t spinning_cpu_ns(const struct scene *s, const struct thread_group *group)
 {
     int64_t ns = 0;
@@ -123,12 +118,25 @@ const char *meaning_of(const struct scene *s, uint32_t node)
 
 /* ---- the kernel's counts ---- */
 
+int64_t rule_others_active_ns(const struct scene *s, const struct thread_group *group)
+{
+    int64_t ns = 0;
+    for (size_t i = 0; i < s->g->n; i++)
+        ns += &s->g->items[i] == group ? 0 : s->g->items[i].active_ns;
+    return ns;
+}
+
 struct profile_usage rule_usage_of(const struct thread_group *group)
 {
     struct profile_usage sum = {0};
     for (size_t i = 0; i < group->n; i++)
         profile_usage_add(&sum, &group->threads[i]->thread->usage);
     return sum;
+}
+
+double rule_system_share(const struct profile_usage *usage)
+{
+    return share_of(usage->system_ns, usage->system_ns + usage->user_ns);
 }
 
 double rule_per_second(uint64_t n, const struct scene *s)

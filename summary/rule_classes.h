@@ -8,8 +8,6 @@
 const char *meaning_of(const struct scene *s, uint32_t node);
 /* The CPU time, by the kernel's count, of the samples that found GROUP spinning. */
 int64_t spinning_cpu_ns(const struct scene *s, const struct thread_group *group);
-/* Is NODE in a function of the user's? */
-bool is_in_own_code(const struct scene *s, uint32_t node);
 
 /* When THREAD was in one of CLASSES, 1 << enum wait_class; the caller releases them. */
 struct intervals intervals_of(const struct scene *s, const struct profile_thread *thread,
@@ -37,6 +35,9 @@ bool heaviest_in_class(struct tally *t, enum wait_class class, struct call_path 
 bool rule_path_of(const struct scene *s, const struct thread_group *group, enum weight weight,
                   unsigned states, struct call_path *ret, double *ret_share);
 
+/* For how long threads of other groups than GROUP were active, all together. */
+int64_t rule_others_active_ns(const struct scene *s, const struct thread_group *group);
 /* Faults, switches and CPU time of GROUP's threads, by the kernel's counters. */
 struct profile_usage rule_usage_of(const struct thread_group *group);
+double rule_system_share(const struct profile_usage *usage); /* of its CPU time */
 double rule_per_second(uint64_t n, const struct scene *s);

@@ -193,16 +193,17 @@ void doing_release(struct doing *d)
     *d = (struct doing){.words = NULL};
 }
 
-void add_meanwhile(const struct scene *s, const struct thread_group *group,
-                   const struct intervals *waits, struct text *words, struct finding *f)
+double add_meanwhile(const struct scene *s, const struct thread_group *group,
+                     const struct intervals *waits, struct text *words, struct finding *f)
 {
     struct tally t;
     struct call_path path;
+    double share = 0;
     tally_init(&t, s->g->tree, TALLY_ALL);
     for (size_t i = 0; i < group->n; i++)
         tally_add(&t, group->threads[i]->thread, waits->items, waits->n);
     if (call_paths_heaviest(&t, &path, 1)) {
-        double share = share_of(path.ns, t.all_ns);
+        share = share_of(path.ns, t.all_ns);
         text_addf(words, " Meanwhile %s %s ", group->noun, group->plural ? "are" : "is");
         add_percent(words, share);
         text_add(words, " in ");
@@ -212,6 +213,7 @@ void add_meanwhile(const struct scene *s, const struct thread_group *group,
         call_path_release(&path);
     }
     tally_release(&t);
+    return share;
 }
 
 /* ---- between two waits ---- */
@@ -253,14 +255,22 @@ static void add_rest(const struct scene *s, const struct thread_group *group, st
     doing_release(&doing);
 }
 
+/* T: of GROUP's longest of STALLS; it borrows WHEN, which is set, too. */
+static void tally_stall(const struct scene *s, const struct thread_group *group,
+                        const struct stalls *stalls, struct tally *ret, struct interval *ret_when)
+{
+    size_t worst = stalls_worst(stalls, group->n);
+    *ret_when = (struct interval){stalls[worst].longest.start_ns, stalls[worst].longest.end_ns};
+    tally_init(ret, s->g->tree, TALLY_ALL);
+    tally_add(ret, group->threads[worst]->thread, ret_when, 1);
+}
+
 struct doing doing_in_stall(const struct scene *s, const struct thread_group *group,
                             const struct stalls *stalls)
 {
-    size_t worst = stalls_worst(stalls, group->n);
-    const struct interval when = {stalls[worst].longest.start_ns, stalls[worst].longest.end_ns};
+    struct interval when;
     struct tally t;
-    tally_init(&t, s->g->tree, TALLY_ALL);
-    tally_add(&t, group->threads[worst]->thread, &when, 1);
+    tally_stall(s, group, stalls, &t, &when);
     struct doing doing = doing_of(s, &t);
     tally_release(&t);
     return doing;
@@ -271,9 +281,16 @@ bool is_pause(const struct scene *s, const struct thread_group *group, const str
     const struct stall *longest = &stalls[stalls_worst(stalls, group->n)].longest;
     if (stall_ns(longest) < PAUSE_NS || longest->samples < STALL_SAMPLES)
         return false;
-    struct doing doing = doing_in_stall(s, group, stalls);
-    bool pause = doing.collects;
-    doing_release(&doing);
+    struct interval when;
+    struct tally t;
+    struct call_path path;
+    int64_t ns;
+    tally_stall(s, group, stalls, &t, &when);
+    bool collects = doing_collects(&t, &path, &ns);
+    bool pause = collects && 2 * ns >= t.all_ns;
+    if (collects)
+        call_path_release(&path);
+    tally_release(&t);
     return pause;
 }
 

@@ -19,9 +19,10 @@ void doing_release(struct doing *d);
 /* " for a condition", " for a mutex held by refresh", " for load to end": what RUN, which ends in
  * NODE, waits for in memory.  Returns whether a thread is named. */
 bool add_thing_of(const struct scene *s, const struct run *run, uint32_t node, struct text *words);
-/* " Meanwhile worker is 94% in run > ask.": GROUP's heaviest path within WAITS. */
-void add_meanwhile(const struct scene *s, const struct thread_group *group,
-                   const struct intervals *waits, struct text *words, struct finding *f);
+/* " Meanwhile worker is 94% in run > ask.": GROUP's heaviest path within WAITS.  Returns its share
+ * of that; 0: there is none, and nothing is written. */
+double add_meanwhile(const struct scene *s, const struct thread_group *group,
+                     const struct intervals *waits, struct text *words, struct finding *f);
 
 /* T's heaviest path to Python's collector; *RET_NS: its time there in all.  False: none, and
  * nothing is written.  The caller releases the path. */

@@ -19,7 +19,7 @@ struct scene {
     int64_t wall_ns;           /* of the recording */
     struct thread_group *lead; /* whose time the user misses; NULL: nobody's */
 };
-/* Judges GROUP (NULL: everything): sets the figures, and the words and the weight if it applies. */
+/* Judges GROUP (NULL: everything): sets the share and the figures, and the words if it applies. */
 typedef void rule_judge(const struct scene *s, struct thread_group *group, struct finding *ret);
 
 /* Is there anything that the rule could apply to?  Asked before it judges thread by thread. */

@@ -50,7 +50,7 @@ static void add_behind(const struct scene *s, const struct wait_graph *graph, in
             text_addf(words, "%s%s", n == 1 ? " Behind it: " : ", ", label_of(s, &graph->items[i]));
         const struct thread_group *group = groups_of(s->g, circles_thread(s, &graph->items[i]));
         if (group && group == s->lead)
-            f->blames = group->noun;
+            f->also = group->noun;
     }
     if (n > MOST_NAMED)
         text_addf(words, " and %zu more", n - MOST_NAMED);
@@ -68,16 +68,21 @@ static void write_circle(const struct scene *s, const struct wait_graph *graph, 
     size_t n = 0;
     text_addf(&words, "%s for ", title);
     add_time(&words, circles_ns(s, graph, cycle));
+    f->about = groups_of(s->g, circles_thread(s, first))->noun;
     do {
         text_add(&words, n++ ? "; " : ": ");
         add_waiter(s, graph, w, &words);
+        if (s->lead && groups_of(s->g, circles_thread(s, w)) == s->lead)
+            f->about = s->lead->noun;
         w = &graph->items[w->next];
     } while (w != first);
     text_add(&words, ".");
     add_figure(f, "threads", (double)n);
     add_figure(f, "seconds", (double)circles_ns(s, graph, cycle) / NS_PER_S);
     add_behind(s, graph, cycle, &words, f);
-    f->about = groups_of(s->g, circles_thread(s, first))->noun;
+    /* Without a time-out it lasts, however late in the recording it began. */
+    f->share =
+        wait_graph_is_timed(graph, cycle) ? share_of(circles_ns(s, graph, cycle), s->wall_ns) : 1;
     f->words = words.s;
 }
 
@@ -93,13 +98,11 @@ static void judge_circles(const struct scene *s, bool timed, const char *title, 
 void rule_deadlock(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     (void)group;
-    f->weight = 3;
     judge_circles(s, false, "Deadlock", f);
 }
 
 void rule_circular_wait(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     (void)group;
-    f->weight = 1;
     judge_circles(s, true, "Circular wait, with a time-out,", f);
 }

@@ -278,7 +278,7 @@ void rule_contention(const struct scene *s, struct thread_group *group, struct f
         add_those_that_got_it(s, group, &c, at);
     add_figure(f, "share", share);
     add_figure(f, "holders", (double)c.n_holders);
-    f->weight = share * (group == s->lead ? 1 : 0.9) + 0.1;
+    f->share = share;
     if (at && share >= contended_share && share_of(lock_ns, c.ns) >= one_lock_part &&
         !has_one_holder(&c) && !facts_about(s, group)->in_circle && !facts_about(s, group)->stuck)
         tell(s, group, &c, at, share, f);

@@ -17,8 +17,6 @@ static const double wait_share = 0.1, compute_share = 0.5, collect_share = 0.15;
 static const double spins_share = 0.5;    /* of the time on a CPU and waiting for one */
 static const double mostly_known = 0.5;   /* likewise */
 static const double crowded_share = 0.25; /* of the time: a wait without a limit */
-/* What else is known of a thread explains more than that others run, too. */
-static const double crowded_weight = 0.5;
 static const double more_share = 0.05; /* of the time: a function has more than its heaviest way */
 
 /* ---- waiting for a CPU ---- */
@@ -87,17 +85,18 @@ void rule_cpu_wait(const struct scene *s, struct thread_group *group, struct fin
 {
     double share = share_of(group->runqueue_ns, group->wall_ns);
     add_figure(f, "share", share);
-    f->weight = share * (group == s->lead ? 1 : 0.9);
+    f->share = share;
     if (share < wait_share || is_short_lived(s, group) || mostly_spins(group))
         return;
     struct text words = {0};
     struct cpu_shortage shortage = cpu_shortage_of(s, group);
     add_shortage_figures(&shortage, f);
-    f->weight *= shortage.limited ? 1 : crowded_weight;
     struct text known = {0};
     bool first = known_of_wanted(s, group, &known, f) >= mostly_known;
     if (first)
         text_addf(&words, "%s ", known.s + strlen(" "));
+    else if (!shortage.limited)
+        f->kind = FINDING_BEHIND;
     add_wait(s, group, first ? group->plural ? "They" : "It" : group->noun, share, &words);
     add_shortage(s, group, &shortage, &words);
     text_add(&words, first || !known.s ? "" : known.s);
@@ -221,7 +220,7 @@ void rule_computes(const struct scene *s, struct thread_group *group, struct fin
     double share = share_of(ran_ns, group->wall_ns);
     double waited = share_of(waited_ns(group, &shortage), group->wall_ns);
     add_figure(f, "share", share);
-    f->weight = (share + waited) * (group == s->lead ? 1 : 0.6);
+    f->share = share + waited;
     if (share + waited >= compute_share && group->n_paths) {
         text_addf(&words, "%s compute%s: %s ran ", group->noun, verb_s(group),
                   group->plural ? "they" : "it");
@@ -258,7 +257,7 @@ void rule_collects(const struct scene *s, struct thread_group *group, struct fin
     (void)doing_collects(&group->tally, &path, &ns);
     double share = share_of(ns, group->wall_ns);
     add_figure(f, "share", share);
-    f->weight = share * 1.5;
+    f->share = share;
     if (share >= collect_share && !facts_about(s, group)->pauses_told) {
         struct text words = {0};
         bool at_end = is_at_python_end(s, path.node);

@@ -66,7 +66,7 @@ void rule_executor(const struct scene *s, struct thread_group *group, struct fin
     add_figure(f, "tasks", (double)e.tasks);
     add_figure(f, "threads", (double)e.threads);
     add_figure(f, "idle_share", idle);
-    f->weight = idle + 0.2;
+    f->share = idle;
     if (!executor_lacks_threads(&e) || idle < task_idle_share)
         return;
     struct text words = {0};

@@ -185,8 +185,7 @@ static struct intervals times_in(const struct crew *c, const struct parts *p, en
     for (size_t k = 0; k < thread->n_runs; k++) {
         const struct run *run = &thread->runs[k];
         if (p->of[call_tree_of(c->s->g->tree, run->at)] == part)
-            intervals_join(&times,
-                           (struct interval){run->start_ns, run->start_ns + run->weights.wall_ns});
+            intervals_join(&times, interval_of_run(run));
     }
     return times;
 }
@@ -316,13 +315,13 @@ static void judge(struct crew *c, struct finding *f)
     double spread = found ? spread_of(c, &parts, past) : 1;
     const struct thread_group *waits = found ? group_in(c, &parts, PART_WAIT) : c->group;
     bool told = past >= least_past && spread <= most_spread && !others_keep(c, &parts, waits);
-    if (found && (told == (f->words != NULL) ? share > f->weight : told)) {
+    if (found && (told == (f->words != NULL) ? share > f->share : told)) {
         struct text words = {0};
         f->n_figures = 0;
         add_figure(f, "share", share);
         add_figure(f, "threads_past", past);
         add_figure(f, "spread", spread);
-        f->weight = share;
+        f->share = share;
         f->about = waits->noun;
         const struct thread_group *past_it = group_in(c, &parts, PART_PAST);
         f->also = past_it == waits ? NULL : past_it->noun;

@@ -189,30 +189,19 @@ static bool where_is_known(const struct thread_group *group)
     return known > guessed;
 }
 
-/* How long the kernel worked for GROUP's page faults. */
-static int64_t faults_ns(const struct scene *s, const struct thread_group *group)
-{
-    double ns = 0;
-    for (size_t i = 0; i < group->n; i++) {
-        const struct profile_thread *t = group->threads[i]->thread;
-        ns += (double)t->usage.minor_faults * kernel_work_of(s->g, t).fault_ns;
-    }
-    return (int64_t)ns;
-}
-
 void rule_page_faults(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     struct profile_usage u = rule_usage_of(group);
     double rate = rule_per_second(u.minor_faults, s);
-    double system = share_of(u.system_ns, u.system_ns + u.user_ns);
+    double system = rule_system_share(&u);
     double part = 0;
     struct call_path path;
     add_figure(f, "minor_faults_per_s", rate);
     add_figure(f, "system_share", system);
-    add_figure(f, "faults_share", share_of(faults_ns(s, group), group->wall_ns));
-    f->weight = system * share_of(group->cpu_ns, group->wall_ns) * (group == s->lead ? 1.4 : 1.2);
-    if (share_of(faults_ns(s, group), group->wall_ns) < faults_share ||
-        system < fault_system_share || numa_explains(s->p, u.minor_faults) ||
+    f->share = share_of(kernel_faults_ns(s->g, group), group->wall_ns);
+    add_figure(f, "faults_share", f->share);
+    if (f->share < faults_share || system < fault_system_share ||
+        numa_explains(s->p, u.minor_faults) ||
         !rule_path_of(s, group, WEIGHT_FAULTS, TALLY_ALL, &path, &part))
         return;
     struct text words = {0};
@@ -258,19 +247,19 @@ void rule_switches(const struct scene *s, struct thread_group *group, struct fin
     struct profile_usage u = rule_usage_of(group);
     double rate = rule_per_second(voluntary_of(group), s);
     double cpus = cpus_of_switches(s, &u, voluntary_of(group));
-    double system = share_of(u.system_ns, u.system_ns + u.user_ns);
+    double system = rule_system_share(&u);
     double part = 0;
     add_figure(f, "switches_per_s", rate);
     add_figure(f, "switches_per_s_a_thread", rate / (double)group->n);
     add_figure(f, "system_share", system);
     add_figure(f, "switches_cpus", cpus);
-    f->weight = 0.3 + cpus / 5;
     struct call_path path;
     if (cpus < switches_cpus ||
         !rule_path_of(s, group, WEIGHT_SWITCHES, TALLY_BLOCKED, &path, &part))
         return;
     struct text words = {0};
     add_figure(f, "path_share", part);
+    f->share = part * system;
     text_addf(&words, "%s go%s to sleep ", group->noun, group->plural ? "" : "es");
     text_add_thousands(&words, rate);
     text_add(&words, " times a second, ");

@@ -161,7 +161,7 @@ void rule_files(const struct scene *s, struct thread_group *group, struct findin
     struct call_path path;
     add_figure(f, "share", share);
     add_figure(f, "blocked_share", blocked);
-    f->weight = share * (group == s->lead ? 1 : 0.8);
+    f->share = share;
     if (share < file_share || blocked < least_blocked ||
         !heaviest_in_class(&group->tally, CLASS_FILE, &path))
         return;

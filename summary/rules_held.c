@@ -107,7 +107,7 @@ static void add_chain(const struct scene *s, const struct thread_group *group,
         intervals_release(&waits);
     }
     text_add(words, ".");
-    f->also = w.holder->noun; /* who is at the end */
+    f->blames = w.holder->noun; /* who is at the end */
     if (node)
         (void)add_kernel_side(s, w.holder, node, false, words, f);
 }
@@ -145,21 +145,18 @@ static void write_words(const struct scene *s, struct thread_group *group,
         add_thing(s, w, &words);
         add_chain(s, group, w, &words, f);
         add_meaning(s, path.node, &words);
-        f->blames = w->holder->noun;
+        f->also = w->holder->noun;
     }
     add_figure(f, "held_part", share_of(max_i64(w->holder_ns, w->gone_ns), w->ns));
     f->words = words.s;
-    /* Of a main thread that waits for a holder the user asks, whoever leads. */
-    bool asked = group == s->lead || group->leads;
-    f->weight = share * (asked ? 1 : 0.7) + (asked ? 0.2 : 0);
     call_path_release(&path);
 }
 
 void rule_held(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     const struct group_facts *facts = facts_about(s, group);
-    f->weight = share_of(facts->held.ns, group->wall_ns);
-    add_figure(f, "share", f->weight);
+    f->share = share_of(facts->held.ns, group->wall_ns);
+    add_figure(f, "share", f->share);
     if (facts->holder_told)
         write_words(s, group, &facts->held, f);
 }

@@ -139,7 +139,7 @@ void rule_imports(const struct scene *s, struct thread_group *group, struct find
     collect(s, group, &im);
     double share = share_of(im.ns, group->wall_ns);
     add_figure(f, "share", share);
-    f->weight = share * 1.2;
+    f->share = share;
     if (share >= import_share) {
         struct text words = {0};
         open_the_largest(s, group, &im);

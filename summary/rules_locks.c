@@ -7,18 +7,10 @@
 
 static const double arena_share = 0.1, libc_share = 0.1;
 
-/* Is NODE a wait in futex(2) right below a function of the C library's, for a lock of its own? */
-static bool is_libc_wait(const struct call_tree *t, uint32_t node)
-{
-    const struct call_node at = call_tree_node(t, node);
-    return class_of_node(t, node) == CLASS_ORDINARY && at.parent &&
-           str_starts(at.frame->call, "futex") && call_tree_node(t, at.parent).role == ROLE_LIBC;
-}
-
 /* Below a function of malloc's it is one for its arena. */
 static bool is_arena_wait(const struct call_tree *t, uint32_t node)
 {
-    return is_libc_wait(t, node) &&
+    return waits_for_libc(t, node) &&
            frame_is_malloc(call_tree_node(t, call_tree_node(t, node).parent).frame);
 }
 
@@ -40,7 +32,7 @@ void rule_malloc_arena(const struct scene *s, struct thread_group *group, struct
     double share = share_of(ns, group->wall_ns);
     add_figure(f, "share", share);
     /* The threads that wait hold each other up, and a woken one waits for a CPU, too. */
-    f->weight = share_of(max_i64(ns + ns / 2, inside_ns), group->wall_ns);
+    f->share = share_of(max_i64(ns, inside_ns), group->wall_ns);
     if (share < arena_share)
         return;
     struct text words = {0};
@@ -73,7 +65,7 @@ static struct libc_lock sum_of_function(const struct scene *s, struct thread_gro
     for (uint32_t node = 1; node <= call_tree_count(t); node++) {
         const struct call_node at = call_tree_node(t, node);
         sum.inside_ns += at.key == key ? tally_total(&group->tally, node) : 0;
-        if (call_tree_node(t, at.parent).key != key || !is_libc_wait(t, node))
+        if (call_tree_node(t, at.parent).key != key || !waits_for_libc(t, node))
             continue;
         int64_t ns = tally_self(&group->tally, node);
         sum.ns += ns;
@@ -94,7 +86,7 @@ static struct libc_lock find_libc_lock(const struct scene *s, struct thread_grou
     uint64_t best_ns = 0;
     for (uint32_t node = 1; node <= call_tree_count(t); node++) {
         int64_t self_ns = tally_self(&group->tally, node);
-        if (self_ns == 0 || !is_libc_wait(t, node) || is_arena_wait(t, node))
+        if (self_ns == 0 || !waits_for_libc(t, node) || is_arena_wait(t, node))
             continue;
         uint32_t key = call_tree_node(t, call_tree_node(t, node).parent).key;
         uint64_t ns = 0;
@@ -133,7 +125,7 @@ void rule_libc_lock(const struct scene *s, struct thread_group *group, struct fi
     double share = share_of(lock.ns, group->wall_ns);
     add_figure(f, "share", share);
     /* The threads that wait hold each other up: they spin there, too, and wait for a CPU. */
-    f->weight = share_of(max_i64(lock.ns + lock.ns / 2, lock.inside_ns), group->wall_ns);
+    f->share = share_of(max_i64(lock.ns, lock.inside_ns), group->wall_ns);
     if (share < libc_share)
         return;
     struct text words = {0};

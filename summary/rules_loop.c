@@ -81,8 +81,7 @@ void rule_ready_loop(const struct scene *s, struct thread_group *group, struct f
     struct loop_polls polls = loop_polls_of(s, group->threads[0]->thread);
     double share = share_of(polls.poll_ns, group->wall_ns);
     add_figure(f, "polls_share", share);
-    f->weight =
-        share_of(group->cpu_ns + group->runqueue_ns, group->wall_ns) * (group == s->lead ? 1 : 0.6);
+    f->share = share_of(group->cpu_ns + group->runqueue_ns, group->wall_ns);
     if (loop_is_always_ready(s, group->threads[0], &polls)) {
         struct text words = {0};
         text_addf(&words,
@@ -137,12 +136,14 @@ static void judge_loop(const struct scene *s, const struct thread_group *group,
     bool stalled = loop->kind && is_long(s, group, stalls);
     add_figure(f, "idle_share", idle);
     add_figure(f, "longest_stall_s", (double)stall_ns(longest) / NS_PER_S);
-    f->weight = (stalled ? 0.7 : 0.3 * idle) * (group == s->lead ? 1 : 0.5);
+    f->share = stalled ? 1 : 0;
     if (!loop->kind || idle < loop_idle_share || loop->polls < (stalled ? LEAST_POLLS : 1))
         return;
     struct text words = {0};
-    f->rests = !add_loop(s, group, loop, stalls, stalled, &words);
-    if (f->rests && facts_about(s, group)->tasks_told)
+    bool rests = !add_loop(s, group, loop, stalls, stalled, &words);
+    if (rests)
+        f->kind = FINDING_RESTS;
+    if (rests && facts_about(s, group)->tasks_told)
         text_release(&words);
     f->words = words.s;
 }

@@ -132,7 +132,7 @@ void rule_major_faults(const struct scene *s, struct thread_group *group, struct
     add_figure(f, "share", share);
     add_figure(f, "blocked_share", blocked);
     add_figure(f, "major_faults_per_s", rate);
-    f->weight = (share < page_share ? blocked : share) * (group == s->lead ? 1 : 0.7);
+    f->share = share < page_share ? blocked : share;
     bool waits = explains(group, faults, LONGEST_READ_NS, page_ns);
     if (!(waits || explains(group, faults, LONGEST_UNSEEN_NS, unseen_waits_ns(group))) ||
         !place_of_faults(s, group, &path))
@@ -152,10 +152,9 @@ void rule_numa_balancing(const struct scene *s, struct thread_group *group, stru
 {
     const struct profile_machine *m = &profile_see_host(s->p)->machine;
     struct profile_usage u = rule_usage_of(group);
-    double system = share_of(u.system_ns, u.system_ns + u.user_ns);
     add_figure(f, "numa_faults_per_s", numa_faults_per_s(s->p));
     add_figure(f, "minor_faults_per_s", rule_per_second(u.minor_faults, s));
-    f->weight = system * share_of(group->cpu_ns, group->wall_ns) * (group == s->lead ? 1.4 : 1.2);
+    f->share = rule_system_share(&u) * share_of(group->cpu_ns, group->wall_ns);
     if (!numa_explains(s->p, u.minor_faults))
         return;
     struct text words = {0};

@@ -109,7 +109,7 @@ void rule_messages(const struct scene *s, struct thread_group *group, struct fin
     double share = share_of(all.ns, cpu_ns);
     add_figure(f, "share", share);
     add_figure(f, "cpus", share_of(all.ns, s->wall_ns));
-    f->weight = 1 + share;
+    f->share = share;
     if (!best.thread || !is_judged(best.group) || share < told_share ||
         share_of(all.ns, s->wall_ns) < least_cpus)
         return;
@@ -129,5 +129,6 @@ void rule_messages(const struct scene *s, struct thread_group *group, struct fin
         text_add(&words, " Send less in a message, or use shared memory.");
     }
     add_figure(f, "reads_per_s", reads);
+    f->also = best.group->noun;
     f->words = words.s;
 }

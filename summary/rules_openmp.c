@@ -48,7 +48,7 @@ static void write_words(const struct scene *s, const struct openmp_pool *a,
     add_percent(&words, share_of(spin_ns, cpu_ns));
     text_add(&words, " of that spinning. Load one of them only; OMP_WAIT_POLICY=passive lets idle "
                      "threads sleep.");
-    f->weight = share_of(spin_ns + waiting_ns, cpu_ns + waiting_ns);
+    f->share = share_of(spin_ns + waiting_ns, cpu_ns + waiting_ns);
     f->words = words.s;
 }
 

@@ -192,7 +192,7 @@ static void judge_odd(const struct scene *s, struct thread_group *odd, struct th
         here = share_of(function_ns(s, odd, function), odd->wall_ns);
         there = share_of(function_ns(s, others, function), others->wall_ns);
     }
-    if (here - there < differing_share || (f->words && here <= f->weight - 1))
+    if (here - there < differing_share || (f->words && here <= f->share))
         return;
     struct text words = {0};
     text_addf(&words, "%s differs: ", odd->noun);
@@ -215,8 +215,9 @@ static void judge_odd(const struct scene *s, struct thread_group *odd, struct th
     add_figure(f, "share", here);
     add_figure(f, "others_share", there);
     f->about = odd->noun;
+    f->like = others->noun;
     f->words = words.s;
-    f->weight = 1 + here;
+    f->share = here;
 }
 
 /* Threads of one process that take turns differ by chance: of them only one that others wait for
@@ -307,9 +308,9 @@ static void judge_parent(const struct scene *s, process_id id, struct finding *f
     text_add(&words, ") only waits for its children, which used ");
     text_addf(&words, "%.1f CPU%s and are not sampled. To sample them: wallspy -s -p %d", cpus,
               cpus < 1.05 ? "" : "s", p->pid);
+    f->share = 1;
     add_figure(f, "children", (double)count_children(p));
     f->words = words.s;
-    f->weight = 2;
 }
 
 void rule_only_children(const struct scene *s, struct thread_group *group, struct finding *f)

@@ -14,10 +14,7 @@ static const double late_share = 0.02; /* of the time, after a child's end */
 /* Do others but GROUP work meanwhile?  Then it may just look after them. */
 static bool others_are_active(const struct scene *s, const struct thread_group *group)
 {
-    int64_t active_ns = 0;
-    for (size_t i = 0; i < s->g->n; i++)
-        active_ns += &s->g->items[i] == group ? 0 : s->g->items[i].active_ns;
-    return share_of(active_ns, s->wall_ns) >= others_work;
+    return share_of(rule_others_active_ns(s, group), s->wall_ns) >= others_work;
 }
 
 /* A helper that looks for something now and then delays nobody; several that try one lock do. */
@@ -66,24 +63,6 @@ static void add_polls(const struct scene *s, const struct thread_group *group, d
     polling_add_sleeps(p, words);
 }
 
-/* The only group of processes that GROUP's process started; NULL: there are several or none. */
-static const struct thread_group *children_of(const struct scene *s,
-                                              const struct thread_group *group)
-{
-    const struct thread_group *only = NULL;
-    process_id process = group->threads[0]->thread->process;
-    for (size_t i = 0; i < s->g->n; i++) {
-        const struct thread_group *other = &s->g->items[i];
-        process_id id = other->threads[0]->thread->process;
-        if (profile_see_process(s->p, id)->parent.ix != process.ix)
-            continue;
-        if (only)
-            return NULL;
-        only = other;
-    }
-    return only;
-}
-
 /* A thread's sleeps, and who is busy then; NULL: nobody, or several. */
 struct sleeps {
     struct intervals when;
@@ -97,9 +76,10 @@ static void tell(const struct scene *s, const struct thread_group *group, const 
     struct text words = {0};
     double share = share_of(path->ns, group->wall_ns);
     const struct thread_group *children =
-        p->asked == ASKED_CHILD && !sleeps->busy ? children_of(s, group) : NULL;
-    f->about = group->noun;
-    f->weight = share * (group->leads ? 1 : 0.7);
+        p->asked == ASKED_CHILD && !sleeps->busy
+            ? groups_of_children(s->g, group->threads[0]->thread->process)
+            : NULL;
+    f->share = share;
     add_figure(f, "share", share);
     add_figure(f, "sleeps_per_s", p->per_s);
     add_polls(s, group, share, p, path, &words);
@@ -108,7 +88,7 @@ static void tell(const struct scene *s, const struct thread_group *group, const 
         f->also = children->noun;
     }
     if (sleeps->busy) {
-        add_meanwhile(s, sleeps->busy, &sleeps->when, &words, f);
+        (void)add_meanwhile(s, sleeps->busy, &sleeps->when, &words, f);
         f->blames = sleeps->busy->noun;
     }
     text_addf(&words, " %s", asks_remedy(p->asked));
@@ -124,10 +104,10 @@ static bool delays(const struct scene *s, const struct thread_group *group, cons
            !(p->asked == ASKED_CHILD && is_hardly_late(s, group, p));
 }
 
-static void judge(const struct scene *s, struct thread_group *group, struct finding *f)
+void rule_polls(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     struct call_path path;
-    if (share_of(group->class_ns[CLASS_SLEEP], group->wall_ns) < least_share ||
+    if (group->mixed || share_of(group->class_ns[CLASS_SLEEP], group->wall_ns) < least_share ||
         !heaviest_in_class(&group->tally, CLASS_SLEEP, &path))
         return;
     struct polling p = polling_at(s, group, path.node);
@@ -142,21 +122,4 @@ static void judge(const struct scene *s, struct thread_group *group, struct find
         intervals_release(&sleeps.when);
     }
     call_path_release(&path);
-}
-
-/* Launchers are judged, too: who starts one child after the other hardly runs. */
-void rule_polls(const struct scene *s, struct thread_group *unused, struct finding *f)
-{
-    (void)unused;
-    for (size_t i = 0; i < s->g->n; i++) {
-        struct finding one = {.rule = f->rule};
-        if (s->g->items[i].idle || s->g->items[i].mixed || !is_judged(&s->g->items[i]))
-            continue;
-        judge(s, &s->g->items[i], &one);
-        bool better = one.words && (!f->words || one.weight > f->weight);
-        struct finding worse = better ? *f : one;
-        if (better)
-            *f = one;
-        free(worse.words); /* NOLINT(clang-analyzer-unix.Malloc): of two one is kept */
-    }
 }

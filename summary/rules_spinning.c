@@ -67,7 +67,8 @@ static void add_who_works(const struct scene *s, const struct thread_group *grou
     struct intervals spins = intervals_of(s, first, 1U << CLASS_SPIN);
     const struct thread_group *busy = meanwhile_of(s->g, group, BUSY_WORK, &spins).busy;
     if (busy && busy->threads[0]->thread->process.ix == first->process.ix) {
-        add_meanwhile(s, busy, &spins, words, f);
+        (void)add_meanwhile(s, busy, &spins, words, f);
+        f->blames = busy->noun;
         if (is_in_region(s, busy))
             text_add(words,
                      " If its part of the loop is larger, schedule(dynamic) evens that out.");
@@ -99,11 +100,12 @@ void rule_spinning(const struct scene *s, struct thread_group *group, struct fin
 {
     struct call_path path;
     double share = share_of(group->class_ns[CLASS_SPIN], group->wall_ns);
-    double of_cpu = share_of(spinning_cpu_ns(s, group), group->cpu_ns);
-    double cpus = share_of(spinning_cpu_ns(s, group), s->wall_ns);
+    int64_t cpu_ns = spinning_cpu_ns(s, group);
+    double of_cpu = share_of(cpu_ns, group->cpu_ns);
+    double cpus = share_of(cpu_ns, s->wall_ns);
     bool crowded = share < spin_share && cpus >= spin_cpus && of_cpu >= spin_share_of_cpu;
     add_figure(f, "share", share);
-    f->weight = share * (group == s->lead ? 1 : 0.7);
+    f->share = share;
     if ((share < spin_share && !crowded) || !heaviest_in_class(&group->tally, CLASS_SPIN, &path))
         return;
     struct text words = {0};
@@ -113,9 +115,6 @@ void rule_spinning(const struct scene *s, struct thread_group *group, struct fin
     add_percent(&words, crowded ? of_cpu : share);
     text_addf(&words, " of %s %stime ", possessive(group), crowded ? "CPU " : "");
     add_spin(s, group, cpus, &path, &words, f);
-    /* Who spins where there are too few CPUs waits for one, and keeps others waiting. */
-    if (call_tree_node(s->g->tree, path.node).spins)
-        f->weight = share;
     f->words = words.s;
     call_path_release(&path);
 }

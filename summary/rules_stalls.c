@@ -28,7 +28,7 @@ void rule_stalls(const struct scene *s, struct thread_group *group, struct findi
     const struct stall *longest = &r.stalls[stalls_worst(r.stalls, group->n)].longest;
     add_figure(f, "share", r.share);
     add_figure(f, "longest_stall_s", (double)stall_ns(longest) / NS_PER_S);
-    f->weight = group == s->lead ? 0.7 : 0.35;
+    f->share = 1;
     if (returns_stall(s, group, &r)) {
         struct text words = {0};
         text_addf(&words, "%s stall%s between %s waits.", group->noun, verb_s(group),

@@ -34,7 +34,7 @@ static int64_t still_ns(const struct scene *s)
         if (last->state != RUN_BLOCKED && last->state != RUN_STOPPED)
             return 0;
         start_ns = max_i64(start_ns, t->still_since_ns);
-        end_ns = max_i64(end_ns, last->start_ns + last->weights.wall_ns);
+        end_ns = max_i64(end_ns, run_end_ns(last));
     }
     return max_i64(end_ns - start_ns, 0);
 }
@@ -188,7 +188,10 @@ void rule_stopped(const struct scene *s, struct thread_group *group, struct find
     if (is_standstill(s, &ran) && !leads)
         (void)add_waits(s, &known, &words, f);
     add_figure(f, "seconds", (double)first->ns / NS_PER_S);
-    f->weight = leads || is_standstill(s, &ran) ? 2 : 0.2;
+    if (leads || is_standstill(s, &ran)) {
+        f->kind = FINDING_VERDICT;
+        f->share = 1;
+    }
     f->words = words.s;
 }
 
@@ -224,7 +227,7 @@ static size_t list_hanging(const struct scene *s, struct thread_group **ret, siz
     for (int own = 1; own >= 0; own--)
         for (size_t i = 0; i < s->g->n; i++) {
             struct thread_group *group = &s->g->items[i];
-            if (!hangs(s, group) || is_in_own_code(s, group->paths[0].node) != own)
+            if (!hangs(s, group) || is_in_own_code(s->g->tree, group->paths[0].node) != own)
                 continue;
             if (n < max)
                 ret[n] = group;
@@ -336,6 +339,18 @@ static bool all_wait_for_work(const struct scene *s)
     return i == s->g->n && s->g->n;
 }
 
+/* Does the main thread rest, as a server's does, while others have something to do?  What they wait
+ * for, rule_waits() says.  Who only waits for others' ends is no server. */
+static bool serves(const struct scene *s)
+{
+    const struct thread_group *main = NULL;
+    for (size_t i = 0; i < s->g->n && !main; i++)
+        main = s->g->items[i].leads ? &s->g->items[i] : NULL;
+    bool joins = main && main->n_paths &&
+                 call_tree_node(s->g->tree, main->paths[0].node).futex == FUTEX_JOIN;
+    return main && s->lead != main && !joins;
+}
+
 void rule_none_ran(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     struct thread_group *first;
@@ -343,13 +358,14 @@ void rule_none_ran(const struct scene *s, struct thread_group *group, struct fin
     bool known = false;
     (void)group;
     add_figure(f, "ran_share", ran.share);
-    f->weight = 0.95;
-    if (!is_standstill(s, &ran))
+    if (!is_standstill(s, &ran) || serves(s))
         return;
     struct text words = {0};
     add_who(s, &ran, &words);
     if (all_wait_for_work(s)) {
         text_add(&words, ": all wait for work.");
+        f->kind = FINDING_SLEEPS;
+        f->share = 1;
         f->words = words.s;
         return;
     }
@@ -362,6 +378,7 @@ void rule_none_ran(const struct scene *s, struct thread_group *group, struct fin
     }
     text_add(&words, ".");
     size_t told = add_waits(s, &known, &words, f);
+    f->share = 1;
     if (n > MOST_TOLD)
         text_addf(&words, " %zu more groups of threads wait elsewhere.", n - MOST_TOLD);
     if (!add_lost_result(s, &words) && !known)

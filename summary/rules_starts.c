@@ -118,7 +118,7 @@ void rule_starts(const struct scene *s, struct thread_group *group, struct findi
     double share = share_of(times.wall_ns, group->wall_ns);
     add_figure(f, "share", share);
     add_figure(f, "starts_per_s", rule_per_second(joins > starts ? joins : starts, s));
-    f->weight = 1 + share;
+    f->share = share;
     if (share >= start_share && rule_path_in(s, thread, &times, &path)) {
         tell(group, share, rule_per_second(joins, s), &path, f);
         call_path_release(&path);

@@ -72,7 +72,6 @@ void rule_stuck(const struct scene *s, struct thread_group *group, struct findin
 {
     const struct stuck *stuck = &s->facts->stuck;
     (void)group;
-    f->weight = 2;
     if (!stuck->threads)
         return;
     struct text words = {0};
@@ -89,6 +88,7 @@ void rule_stuck(const struct scene *s, struct thread_group *group, struct findin
     text_addf(&words, ": only a signal can wake %s.", stuck->threads == 1 ? "it" : "them");
     add_groups(s, stuck, &words);
     add_fork(s, stuck, &words);
+    f->share = 1; /* it lasts */
     add_figure(f, "threads", (double)stuck->threads);
     add_figure(f, "seconds", (double)ns / NS_PER_S);
     f->words = words.s;

@@ -84,7 +84,7 @@ void rule_tasks(const struct scene *s, struct thread_group *group, struct findin
     add_figure(f, "tasks", (double)(fault ? wait->n : task_count_alike(s, wait)));
     add_figure(f, "seconds", (double)wait->least_ns / NS_PER_S);
     add_figure(f, "idle_share", idle);
-    f->weight = fault ? idle + (group == s->lead ? 0.2 : 0) : 0.7 * idle;
+    f->share = idle;
     if (idle < task_idle_share)
         return;
     struct text words = {0};

@@ -149,6 +149,19 @@ static struct meanwhile meanwhile_of_all(const struct scene *s, const struct thr
     return first;
 }
 
+/* ": 75% of main's time.", of a GROUP that waits for SHARE of its time, for the PART of that which
+ * was told; nothing where that is all of it. */
+static void add_of_all(const struct thread_group *group, double share, double part,
+                       struct text *words)
+{
+    if (part <= 0 || part >= most_share)
+        return;
+    text_truncate(words, words->len - 1); /* the full stop */
+    text_add(words, ": ");
+    add_percent(words, share * part);
+    text_addf(words, group->plural ? " of the time of %s." : " of %s's time.", group->noun);
+}
+
 void rule_waits_meanwhile(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     int64_t ns = 0;
@@ -156,7 +169,7 @@ void rule_waits_meanwhile(const struct scene *s, struct thread_group *group, str
     double share = share_of(ns, group->wall_ns);
     struct call_path path;
     add_figure(f, "share", share);
-    f->weight = share;
+    f->share = share;
     if (share < long_wait ||
         profile_time_step_ns(s->p) > 0 || /* the coincidence is unknown from here on */
         facts_about(s, group)->locks_held == HELD_BY_ONE || facts_about(s, group)->holder_told ||
@@ -173,11 +186,10 @@ void rule_waits_meanwhile(const struct scene *s, struct thread_group *group, str
         add_wait(s, group, share, classes, &path, &words);
         (void)add_kernel_side(s, group, path.node, false, &words, f);
         add_delay(s, group, path.node, &words, f);
-        add_meanwhile(s, busy, &waits, &words, f);
+        add_of_all(group, share, add_meanwhile(s, busy, &waits, &words, f), &words);
         add_figure(f, "busy_part", m.part);
         f->words = words.s;
         f->blames = busy->noun;
-        f->weight = share + (group == s->lead ? 0.2 : 0);
     }
     intervals_release(&waits);
     call_path_release(&path);
@@ -244,7 +256,7 @@ static void add_what_it_does(const struct scene *s, const struct thread_group *g
     const struct thread_group *its_group = other && one ? groups_of(s->g, other) : NULL;
     if (its_group && its_group != group && !its_group->mixed &&
         other->process.ix != first->process.ix) {
-        add_meanwhile(s, its_group, &waits, words, f);
+        (void)add_meanwhile(s, its_group, &waits, words, f);
         f->also = its_group->noun;
     }
     intervals_release(&waits);
@@ -283,11 +295,8 @@ static void add_other_side(const struct scene *s, const struct thread_group *gro
 static bool joins_others(const struct scene *s, const struct thread_group *group,
                          const struct call_path *path)
 {
-    int64_t active_ns = 0;
-    for (size_t i = 0; i < s->g->n; i++)
-        active_ns += &s->g->items[i] == group ? 0 : s->g->items[i].active_ns;
     return call_tree_node(s->g->tree, path->node).futex == FUTEX_JOIN &&
-           active_ns > group->wall_ns / 10;
+           rule_others_active_ns(s, group) > group->wall_ns / 10;
 }
 
 /* The class of waits that GROUP is in for longest. */
@@ -305,22 +314,6 @@ static enum wait_class longest_class(const struct thread_group *group, int64_t *
         }
     }
     return longest;
-}
-
-/* Is the wait of GROUP at NODE one that a thread without work is in, too?  Several threads that
- * poll in the user's code wait for an answer: Python's sockets with a time-out poll. */
-static bool may_be_for_work(const struct scene *s, const struct thread_group *group, uint32_t node)
-{
-    static const char *const polls[] = {"poll", "ppoll", "select", "pselect6", NULL};
-    static const char *const calls[] = {"accept", "accept4", "read", NULL};
-    static const unsigned locks = 1U << FUTEX_LOCK | 1U << FUTEX_RWLOCK | 1U << FUTEX_JOIN;
-    const struct call_node at = call_tree_node(s->g->tree, node);
-    const char *call = at.frame->call ? at.frame->call : "";
-    if (str_starts(call, "futex"))
-        return !(locks >> at.futex & 1);
-    if (str_is_one_of(call, polls))
-        return group->n_threads < 2 || !is_in_own_code(s, node);
-    return str_is_one_of(call, calls) || str_starts(call, "epoll_");
 }
 
 static bool is_epoll(const struct call_tree *t, uint32_t node, const void *unused)
@@ -358,7 +351,8 @@ static bool serves(const struct scene *s, const struct thread_group *group, enum
 {
     struct thread_group *leader = main_of(s);
     if (!leader || group->idle || group->launches || group->mixed ||
-        (class == CLASS_SLEEP && group->n_threads < 2) || may_be_for_work(s, group, path->node))
+        (class == CLASS_SLEEP && group->n_threads < 2) ||
+        may_be_for_work(s->g->tree, path->node, group->n_threads))
         return false;
     return share_of(leader_idle_ns(leader), leader->wall_ns) >= idle_leader;
 }
@@ -405,7 +399,7 @@ void rule_waits(const struct scene *s, struct thread_group *group, struct findin
     double share = share_of(ns + ways_ns, group->wall_ns);
     struct call_path path;
     add_figure(f, "share", share);
-    f->weight = share * (group == s->lead ? 1 : 0.3);
+    f->share = share;
     if (share < plain_wait || !heaviest_in_class(&group->tally, class, &path))
         return;
     /* A helper that hardly ever ran has nothing to do: nobody asks for what it waits. */
@@ -415,8 +409,8 @@ void rule_waits(const struct scene *s, struct thread_group *group, struct findin
         call_path_release(&path);
         return;
     }
-    if (is_server) /* more than an idle event loop, which explains nothing */
-        f->weight = 1.5 * share;
+    if (class == CLASS_SLEEP)
+        f->kind = FINDING_SLEEPS;
     struct text words = {0};
     if (!add_joined(s, group, &path, share, &words, f))
         add_own_wait(s, group, &path, class, share, &words, f);
@@ -493,14 +487,23 @@ static void add_holders(const struct scene *s, int64_t *held, int64_t all, struc
     tally_release(&t);
 }
 
+/* How long GROUP waits for the GIL.  Where that is most of its waiting, what it is woken in is on
+ * the way there: a thread asks for the GIL again every 5 ms. */
+static int64_t gil_waits_ns(const struct scene *s, struct thread_group *group)
+{
+    int64_t gil_ns = group->class_ns[CLASS_GIL];
+    return gil_ns + (gil_ns > group->class_ns[CLASS_ORDINARY] ? ways_to_waits_ns(s, group) : 0);
+}
+
 void rule_gil(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     struct call_path path;
     int64_t all = 0;
-    double share = share_of(group->class_ns[CLASS_GIL], group->wall_ns);
+    double seen = share_of(group->class_ns[CLASS_GIL], group->wall_ns);
+    double share = share_of(gil_waits_ns(s, group), group->wall_ns);
     add_figure(f, "share", share);
-    f->weight = share * (group == s->lead ? 1 : 0.7);
-    if (share < gil_share)
+    f->share = share;
+    if (seen < gil_share)
         return;
     struct text words = {0};
     int64_t *held = gil_holders(s, group, &all);
@@ -508,17 +511,19 @@ void rule_gil(const struct scene *s, struct thread_group *group, struct finding 
     add_opening(group, "wait", share, &words);
     text_add(&words, " for the GIL");
     if (heaviest_in_class(&group->tally, CLASS_GIL, &path)) {
-        bool all_of_it = share_of(path.ns, group->wall_ns) >= most_share * share;
+        bool all_of_it = share_of(path.ns, group->wall_ns) >= most_share * seen;
         text_add(&words, all_of_it ? " " : ", for longest ");
         add_place(&words, &path);
         call_path_release(&path);
     }
     text_add(&words, ".");
-    if (holder && holder != group)
+    if (holder && holder != group) {
+        f->blames = holder->noun;
         add_holders(s, held, all, &words, f);
-    else if (holder)
+    } else if (holder) {
         text_add(&words, " They take it from each other: only one runs Python at a time. "
                          "Processes have a GIL each.");
+    }
     free(held);
     f->words = words.s;
 }

@@ -28,6 +28,13 @@ bool waits_for_sqlite(const struct call_tree *t, uint32_t node)
     return !f || f->kind != SHOWN_NATIVE;
 }
 
+bool waits_for_libc(const struct call_tree *t, uint32_t node)
+{
+    const struct call_node at = call_tree_node(t, node);
+    return class_of_node(t, node) == CLASS_ORDINARY && at.parent &&
+           str_starts(at.frame->call, "futex") && call_tree_node(t, at.parent).role == ROLE_LIBC;
+}
+
 enum wait_class class_of_node(const struct call_tree *t, uint32_t node)
 {
     const struct call_node at = call_tree_node(t, node);
@@ -98,4 +105,23 @@ bool is_for_result(const struct call_tree *t, uint32_t node)
         if (str_has_any(call_tree_node(t, node).frame->name, words))
             return true;
     return false;
+}
+
+bool is_in_own_code(const struct call_tree *t, uint32_t node)
+{
+    return call_tree_own(t, node) != 0;
+}
+
+bool may_be_for_work(const struct call_tree *t, uint32_t node, size_t threads)
+{
+    static const char *const polls[] = {"poll", "ppoll", "select", "pselect6", NULL};
+    static const char *const calls[] = {"accept", "accept4", "read", NULL};
+    static const unsigned locks = 1U << FUTEX_LOCK | 1U << FUTEX_RWLOCK | 1U << FUTEX_JOIN;
+    const struct call_node at = call_tree_node(t, node);
+    const char *call = at.frame->call ? at.frame->call : "";
+    if (str_starts(call, "futex"))
+        return !(locks >> at.futex & 1);
+    if (str_is_one_of(call, polls))
+        return threads < 2 || !is_in_own_code(t, node);
+    return str_is_one_of(call, calls) || str_starts(call, "epoll_");
 }

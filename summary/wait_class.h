@@ -22,7 +22,14 @@ enum wait_class class_of_run(struct call_tree *t, const struct run *run);
 bool is_busy_class(enum wait_class class, const struct run *run);
 /* Does NODE, a sleep, wait for a lock of SQLite's?  A program may call its sqlite3_sleep(), too. */
 bool waits_for_sqlite(const struct call_tree *t, uint32_t node);
+/* Is NODE a wait in futex(2) right below a function of the C library's, for a lock of its own? */
+bool waits_for_libc(const struct call_tree *t, uint32_t node);
 /* Is NODE in a function that waits for what one of its own threads does: a result, an event? */
 bool is_for_result(const struct call_tree *t, uint32_t node);
+/* Is NODE in a function of the user's? */
+bool is_in_own_code(const struct call_tree *t, uint32_t node);
+/* Is NODE a wait that a thread without work is in, too?  Several THREADS that poll in the user's
+ * code wait for an answer: Python's sockets with a time-out poll. */
+bool may_be_for_work(const struct call_tree *t, uint32_t node, size_t threads);
 /* Is NODE a sleep in a function of the user's own? */
 bool sleeps_in_own_code(const struct call_tree *t, uint32_t node);

@@ -17,6 +17,8 @@ CAUSES = {
     "gil": ("gil",),
     "lock": ("waits_for", "contention", "malloc_arena", "libc_lock", "waits_meanwhile",
              "waits_behind", "waits", "stalls"),
+    # In it they wait, run or spin, as chance has it.
+    "lock of a function": ("libc_lock", "computes"),
     "join": ("waits_for",),
     "condition": ("waits_meanwhile", "waits", "exhausted", "tasks_wait", "no_free_thread",
                   "event_loop",
@@ -109,7 +111,7 @@ EXPECTED = {
     "thread-starts": Row("starts threads", r"\bmain\b", r"start_threads each\.py"),
     "town": Row("computes", r"\bmain\b", r"(dumps|encode) \(called by .* and 10 others"),
     "halves": Row("computes", r"\bmain\b", r"\bblur\b"),
-    "rand": Row("lock", "player", "throw_dice", r"\brand\b"),
+    "rand": Row("lock of a function", "player", "throw_dice", r"\brand\b"),
     "fork-openmp": Row("stuck", "", r"weave_cloth weaver\.py", "fork"),
     "manager": Row("peer", "", r"add_up stock_book\.py"),
     "borrow": Row("condition", "reader", r"borrow_copy borrow\.py"),

@@ -182,6 +182,52 @@ START_TEST(who_waits_for_others_outside_comes_next)
 }
 END_TEST
 
+/* Two alike threads take the GIL from each other while main waits for their result; main's own wait
+ * for another process they cannot end. */
+START_TEST(who_is_kept_from_work_meanwhile_comes_next_too)
+{
+    for (int outside = 0; outside <= 1; outside++) {
+        setup();
+        builder_run(&b, lead,
+                    outside ? "f@/src/a.py:1:3 > recvfrom 10.0.0.7:5432 [blocked]"
+                            : "f@/src/a.py:1:3 > wait_for!/src/w.so > futex [blocked]",
+                    END_MS, 0);
+        for (int i = 0; i < 2; i++) {
+            thread_id parser = builder_thread(&b, WORKER + i, i ? "parser-1" : "parser-0");
+            builder_run(&b, parser, "parse@/src/a.py:7:9", 1000, 1000);
+            builder_run(&b, parser, "parse@/src/a.py:7:9 > [waiting for GIL]", 3000, 0);
+        }
+        account();
+        assert_rows(outside ? "4000 main peer: f a.py:3 > [recvfrom 10.0.0.7:5432]"
+                            : "3000 parser-0 and parser-1 meanwhile gil: parse a.py:9 > "
+                              "[waiting for GIL]; "
+                              "1000 parser-0 and parser-1 meanwhile computes: parse a.py:9");
+        teardown();
+    }
+}
+END_TEST
+
+/* Main waits for any of its children, which are alike: whatever they do is what takes so long. */
+START_TEST(a_wait_for_children_ends_in_what_they_do)
+{
+    for (int alike = 1; alike >= 0; alike--) {
+        setup();
+        process_id parent = b.process;
+        builder_run(&b, lead, "f@/src/a.py:1:5 > wait4 [blocked]", END_MS, 0);
+        for (int i = 0; i < 2; i++) {
+            builder_process(&b, CHILD + i, alike || !i ? "cc1" : "as", NULL);
+            profile_get_process(b.p, b.process)->parent = parent;
+            thread_id child = builder_thread(&b, CHILD + i, NULL);
+            builder_run(&b, child, "take!/bin/cc1 > rest!/bin/cc1 > futex [blocked]", END_MS, 0);
+        }
+        account();
+        assert_rows(alike ? "4000 20 (cc1) and 21 (cc1) meanwhile condition: take > rest > [futex]"
+                          : "4000 10 (python3) child: f a.py:5 > [wait4]");
+        teardown();
+    }
+}
+END_TEST
+
 /* A recorded child's main thread, which main waits for. */
 START_TEST(a_wait_for_a_process_ends_in_its_main_thread)
 {
@@ -265,6 +311,7 @@ START_TEST(causes_are_told_by_where_the_stack_ends)
         {"f@/src/a.py:1:5", CAUSE_COMPUTES},
         {"f@/src/a.py:1:5 > [gc]", CAUSE_GC},
         {LOCKS, CAUSE_LOCK},
+        {"f@/src/a.py:1:5 > malloc!libc.so.6 > futex [blocked]", CAUSE_LOCK},
         {"f@/src/a.py:1:5 > flock /x/y [blocked]", CAUSE_LOCK},
         {"f@/src/a.py:1:5 > read /x/y [blocked]", CAUSE_FILE},
         {"f@/src/a.py:1:5 > ioctl /dev/nvidia0 [blocked]", CAUSE_DEVICE},
@@ -386,5 +433,6 @@ CHECK_MAIN("ledger", 20, waits_for_work_are_in_no_row, a_sleep_of_a_library_that
            a_holder_that_was_not_seen_leaves_the_wait,
            who_is_busy_meanwhile_stands_for_whoever_ends_the_wait,
            who_waits_for_others_outside_comes_next, a_wait_for_a_process_ends_in_its_main_thread,
+           who_is_kept_from_work_meanwhile_comes_next_too, a_wait_for_children_ends_in_what_they_do,
            a_place_has_a_row_for_each_cause, the_other_side_is_that_of_the_rows_cause,
            whoever_only_looks_after_others_does_not_lead, causes_are_told_by_where_the_stack_ends)

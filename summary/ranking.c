@@ -1,0 +1,180 @@
+#include "summary/ranking.h"
+
+#include "base/share.h"
+#include "base/text.h"
+
+static const double about_the_same = 0.1; /* shares that differ by less */
+static const double least_share = 0.1;    /* of the leader's time: what explains less is no news */
+static const double much = 0.2;           /* of it: more than where it is spent, why counts */
+
+/* ---- ranks ---- */
+
+static bool names(const char *noun, const char *about)
+{
+    return noun && about && str_eq(noun, about);
+}
+
+/* Does F tell what GROUP does, whatever that is? */
+static bool tells_of(const struct finding *f, const struct thread_group *group)
+{
+    return names(f->blames, group->noun) ||
+           (f->kind != FINDING_DESCRIBES && names(f->also, group->noun));
+}
+
+/* Is ROW what F speaks of: what its group does, or what the leader waits for there? */
+static bool speaks_of(const struct finding *f, const struct ledger *l, const struct ledger_row *row)
+{
+    bool there = !f->about || names(f->about, row->group->noun);
+    bool leaders = row->waits.node && (!f->about || names(f->about, l->leader->noun));
+    return tells_of(f, row->group) || (there && f->causes >> row->cause & 1) ||
+           (leaders && f->causes >> row->waits_cause & 1);
+}
+
+static void set_ends(struct finding *f, const struct ledger *l)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        if (!speaks_of(f, l, &l->rows[i]))
+            continue;
+        f->row = f->row ? f->row : &l->rows[i];
+        f->ends_ns += l->rows[i].ns;
+    }
+}
+
+/* Is F about those whom the user waits for, or about everybody?  Why a main thread loses time is
+ * asked for, too, where others lead. */
+static bool is_about_leaders(const struct finding *f, const struct groups *g,
+                             const struct ledger *l)
+{
+    if (!f->about || !l->leader || names(f->about, l->leader->noun) ||
+        names(f->like, l->leader->noun))
+        return true;
+    for (size_t i = 0; i < g->n; i++)
+        if (g->items[i].leads && names(f->about, g->items[i].noun))
+            return f->kind != FINDING_DESCRIBES;
+    return false;
+}
+
+/* What part of the leader's time outside of waits for work F explains.  Of its own group's time a
+ * rule knows that best. */
+static double explained(const struct finding *f, const struct groups *g, const struct ledger *l)
+{
+    double of_all = is_about_leaders(f, g, l) ? f->share : share_of(f->ends_ns, l->wall_ns);
+    double busy = l->leader ? share_of(l->wall_ns - l->idle_ns, l->wall_ns) : 1;
+    return of_all < busy ? of_all / busy : 1;
+}
+
+static enum finding_level level_of(const struct finding *f)
+{
+    switch (f->kind) {
+    case FINDING_VERDICT:
+        return f->explains < least_share ? LEVEL_BEHIND : LEVEL_VERDICT;
+    case FINDING_SLEEPS:
+    case FINDING_RESTS:
+        return LEVEL_RESTS;
+    case FINDING_DESCRIBES:
+        return f->explains < least_share ? LEVEL_RESTS : LEVEL_PLACES;
+    case FINDING_EXPLAINS:
+    case FINDING_BEHIND:
+        break;
+    }
+    if (f->explains < much)
+        return f->explains < least_share ? LEVEL_ELSEWHERE : LEVEL_PLACES;
+    return f->kind == FINDING_EXPLAINS ? LEVEL_EXPLAINS : LEVEL_BEHIND;
+}
+
+void ranking_set(struct finding *f, const struct groups *g, const struct ledger *l)
+{
+    set_ends(f, l);
+    f->explains = explained(f, g, l);
+    f->level = level_of(f);
+    if (f->explains < least_share)
+        f->explains = f->share;
+}
+
+bool ranking_is_before(const struct finding *a, const struct finding *b)
+{
+    return a->level != b->level ? a->level > b->level : a->explains > b->explains + about_the_same;
+}
+
+/* ---- what is printed ---- */
+
+static bool describes(const struct finding *f)
+{
+    return f->kind == FINDING_DESCRIBES || f->kind == FINDING_SLEEPS;
+}
+
+/* Is A about less than half as much of the time as B, by the shares that they tell? */
+static bool is_minor(const struct finding *a, const struct finding *b)
+{
+    return a->n_figures && b->n_figures && str_eq(a->figures[0].name, "share") &&
+           str_eq(b->figures[0].name, "share") && a->figures[0].value < b->figures[0].value / 2;
+}
+
+/* Does PRINTED say of F's group what half of F is about, at least?  Who only waits for the others
+ * that F names is no news where these have a finding. */
+static bool covers(const struct finding *printed, const struct finding *f)
+{
+    bool same = !f->about || !printed->about || str_eq(f->about, printed->about);
+    if (names(printed->also, f->about) || names(f->also, printed->about) ||
+        names(f->also, printed->also))
+        return true;
+    return (same || names(printed->blames, f->about)) && !is_minor(printed, f);
+}
+
+/* Is PRINTED about F's group, or about everything? */
+static bool is_about(const struct finding *printed, const struct finding *f)
+{
+    return !printed->about || names(printed->about, f->about) || names(printed->also, f->about) ||
+           names(f->also, printed->about);
+}
+
+/* Is F printed already, or not worth its line beside the printed ones? */
+static bool is_said(const struct findings *all, const struct finding *f)
+{
+    for (size_t k = 0; k < all->n_printed; k++) {
+        const struct finding *printed = all->printed[k];
+        if (printed == f || (f->aside && is_about(printed, f)))
+            return true;
+        if (describes(f) && (describes(printed) || covers(printed, f)))
+            return true;
+    }
+    return false;
+}
+
+static bool is_news(const struct findings *all, const struct finding *f)
+{
+    return f->words && !is_said(all, f);
+}
+
+/* What explains the group that VICTIM waits for, and is not printed yet; NULL: nothing. */
+static const struct finding *culprit_of(const struct findings *all, const struct finding *victim)
+{
+    for (size_t i = 0; i < all->n; i++) {
+        const struct finding *f = &all->items[i];
+        bool about = names(victim->blames, f->about) || names(victim->blames, f->also);
+        if (about && f != victim && !describes(f) && f->kind != FINDING_RESTS && is_news(all, f) &&
+            !is_minor(f, victim))
+            return f;
+    }
+    return NULL;
+}
+
+/* The first of those that are news, or its culprit; NULL: there is none. */
+static const struct finding *next(const struct findings *all)
+{
+    const struct finding *first = NULL;
+    for (size_t i = 0; i < all->n; i++) {
+        const struct finding *f = &all->items[i];
+        if (is_news(all, f) && (!first || ranking_is_before(f, first)))
+            first = f;
+    }
+    const struct finding *culprit = first ? culprit_of(all, first) : NULL;
+    return culprit ? culprit : first;
+}
+
+void ranking_choose(struct findings *f)
+{
+    const struct finding *first;
+    while (f->n_printed < MAX_FINDINGS && (first = next(f)))
+        f->printed[f->n_printed++] = first;
+}

@@ -1,0 +1,212 @@
+/* Which findings are printed, and in what order. */
+#include "summary/ranking.h"
+
+#include "base/clock.h"
+#include "tests/support/check_main.h"
+
+enum { MAX_ITEMS = 4 };
+static char main_noun[] = "main", worker_noun[] = "worker", helper_noun[] = "helper";
+static char words[] = "words";
+static struct thread_group groups[] = {
+    {.noun = main_noun, .leads = true},
+    {.noun = worker_noun},
+    {.noun = helper_noun},
+};
+static const struct groups all = {.items = groups, .n = 3};
+static struct ledger_row rows[2];
+static struct ledger ledger;
+static struct finding items[MAX_ITEMS];
+static struct findings found;
+
+/* Main computes for 2 of 10 s, and waits for 6 s for the worker, which computes; 2 s it waits for
+ * work. */
+static void setup(void)
+{
+    rows[0] = (struct ledger_row){.group = &groups[1],
+                                  .way = LEDGER_READ,
+                                  .cause = CAUSE_COMPUTES,
+                                  .ns = 6 * (int64_t)NS_PER_S,
+                                  .waits = {.node = 1},
+                                  .waits_cause = CAUSE_JOIN};
+    rows[1] = (struct ledger_row){
+        .group = &groups[0], .cause = CAUSE_COMPUTES, .ns = 2 * (int64_t)NS_PER_S};
+    ledger = (struct ledger){.leader = &groups[0],
+                             .wall_ns = 10 * (int64_t)NS_PER_S,
+                             .idle_ns = 2 * (int64_t)NS_PER_S,
+                             .rows = rows,
+                             .n = 2};
+    found = (struct findings){.items = items};
+}
+
+/* A finding of KIND about a SHARE of ABOUT's time, in which that one computes. */
+static struct finding *add(const char *rule, const char *about, double share,
+                           enum finding_kind kind)
+{
+    struct finding *f = &items[found.n++];
+    *f = (struct finding){.rule = rule,
+                          .about = about,
+                          .share = share,
+                          .kind = kind,
+                          .causes = 1U << CAUSE_COMPUTES,
+                          .figures = {{"share", share}},
+                          .n_figures = 1,
+                          .words = words};
+    return f;
+}
+
+static void choose(void)
+{
+    for (size_t i = 0; i < found.n; i++)
+        ranking_set(&items[i], &all, &ledger);
+    ranking_choose(&found);
+}
+
+static void assert_order(const char *first, const char *second)
+{
+    ck_assert_uint_ge(found.n_printed, 1);
+    ck_assert_str_eq(found.printed[0]->rule, first);
+    if (second)
+        ck_assert_str_eq(found.printed[1]->rule, second);
+    else
+        ck_assert_uint_eq(found.n_printed, 1);
+}
+
+START_TEST(what_explains_more_of_the_leaders_time_comes_first)
+{
+    setup();
+    add("gc", "main", 0.2, FINDING_EXPLAINS);
+    add("imports", "worker", 0.7, FINDING_EXPLAINS); /* of it 6 s end there */
+    choose();
+    assert_order("imports", "gc");
+    ck_assert_int_eq(items[1].ends_ns, 6 * (int64_t)NS_PER_S);
+    ck_assert_ptr_eq(items[1].row, &rows[0]);
+    ck_assert_double_eq_tol(items[1].explains, 6.0 / 8, 1e-9); /* outside of waits for work */
+    ck_assert_double_eq_tol(items[0].explains, 0.2 / 0.8, 1e-9);
+    setup();
+    add("gc", "main", 0.2, FINDING_EXPLAINS);
+    add("imports", "helper", 1, FINDING_EXPLAINS); /* nobody waits for it */
+    choose();
+    assert_order("gc", "imports");
+    ck_assert_int_eq(items[1].level, LEVEL_ELSEWHERE);
+}
+END_TEST
+
+START_TEST(of_about_as_much_the_earlier_rule_comes_first)
+{
+    setup();
+    add("gc", "main", 0.4, FINDING_EXPLAINS);
+    add("imports", "main", 0.45, FINDING_EXPLAINS);
+    choose();
+    assert_order("gc", "imports");
+    setup();
+    add("gc", "main", 0.3, FINDING_EXPLAINS);
+    add("imports", "main", 0.45, FINDING_EXPLAINS);
+    choose();
+    assert_order("imports", "gc");
+}
+END_TEST
+
+START_TEST(why_comes_before_where_unless_it_is_little)
+{
+    setup();
+    add("computes", "main", 0.7, FINDING_DESCRIBES);
+    add("gc", "main", 0.3, FINDING_EXPLAINS);
+    choose();
+    assert_order("gc", "computes"); /* which is about more than twice as much */
+    setup();
+    add("computes", "main", 0.7, FINDING_DESCRIBES);
+    add("gc", "main", 0.1, FINDING_EXPLAINS);
+    choose();
+    assert_order("computes", "gc");
+    setup();
+    add("computes", "main", 0.7, FINDING_DESCRIBES);
+    add("gc", "main", 0.4, FINDING_EXPLAINS);
+    choose();
+    assert_order("gc", NULL);
+}
+END_TEST
+
+START_TEST(what_may_be_a_price_comes_behind)
+{
+    setup();
+    add("cpu_wait", "main", 0.7, FINDING_BEHIND);
+    add("gc", "main", 0.3, FINDING_EXPLAINS);
+    choose();
+    assert_order("gc", "cpu_wait");
+    setup();
+    add("switches", "main", 0.7, FINDING_BEHIND)->aside = true;
+    add("gc", "main", 0.3, FINDING_EXPLAINS);
+    choose();
+    assert_order("gc", NULL);
+}
+END_TEST
+
+START_TEST(a_culprit_comes_before_its_victim)
+{
+    setup();
+    add("waits_for", "main", 0.7, FINDING_EXPLAINS)->blames = "helper";
+    add("gc", "helper", 0.6, FINDING_EXPLAINS);
+    choose();
+    assert_order("gc", "waits_for");
+    setup();
+    add("waits_for", "main", 0.7, FINDING_EXPLAINS)->blames = "helper";
+    add("gc", "helper", 0.2, FINDING_EXPLAINS); /* of too little of the wait */
+    choose();
+    assert_order("waits_for", "gc");
+    setup();
+    add("waits_for", "main", 0.7, FINDING_EXPLAINS)->blames = "helper";
+    add("event_loop", "helper", 1, FINDING_RESTS); /* which keeps nobody */
+    choose();
+    assert_order("waits_for", "event_loop");
+}
+END_TEST
+
+/* Of two threads that wait for each other nobody asks while others work. */
+START_TEST(a_standstill_leads_if_the_user_waits_for_it)
+{
+    setup();
+    add("gc", "main", 0.3, FINDING_EXPLAINS);
+    add("deadlock", "main", 1, FINDING_VERDICT);
+    choose();
+    assert_order("deadlock", "gc");
+    setup();
+    add("gc", "main", 0.3, FINDING_EXPLAINS);
+    add("deadlock", "helper", 1, FINDING_VERDICT);
+    choose();
+    assert_order("gc", "deadlock");
+    setup();
+    add("computes", "main", 0.7, FINDING_DESCRIBES);
+    add("deadlock", "helper", 1, FINDING_VERDICT);
+    choose();
+    assert_order("deadlock", "computes");
+}
+END_TEST
+
+/* It tells what that one does, whatever it is. */
+START_TEST(whom_a_finding_blames_is_of_what_it_explains)
+{
+    setup();
+    struct finding *f = add("waits_meanwhile", "helper", 1, FINDING_EXPLAINS);
+    f->causes = 1U << CAUSE_JOIN;
+    f->blames = "worker";
+    choose();
+    ck_assert_int_eq(f->ends_ns, 6 * (int64_t)NS_PER_S);
+    ck_assert_int_eq(f->level, LEVEL_EXPLAINS);
+}
+END_TEST
+
+START_TEST(who_sleeps_keeps_nobody)
+{
+    setup();
+    add("sleeps", "main", 0.8, FINDING_SLEEPS);
+    add("gc", "helper", 0.3, FINDING_EXPLAINS);
+    choose();
+    assert_order("gc", "sleeps");
+}
+END_TEST
+
+CHECK_MAIN("ranking", 30, what_explains_more_of_the_leaders_time_comes_first,
+           of_about_as_much_the_earlier_rule_comes_first,
+           why_comes_before_where_unless_it_is_little, what_may_be_a_price_comes_behind,
+           a_culprit_comes_before_its_victim, a_standstill_leads_if_the_user_waits_for_it,
+           whom_a_finding_blames_is_of_what_it_explains, who_sleeps_keeps_nobody)
