@@ -58,6 +58,8 @@ static void write_finding(struct json *j, const struct ledger *l, const struct f
     json_string_field(j, "about", f->about);
     if (f->row)
         write_row(j, l, f);
+    json_key(j, "explains");
+    json_number(j, f->explains);
     json_key(j, "figures");
     json_object(j);
     for (size_t i = 0; i < f->n_figures; i++) {

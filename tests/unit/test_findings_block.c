@@ -35,7 +35,7 @@ START_TEST(a_finding_has_its_row_of_the_ledger)
     assert_has(&b, "\"cause\":\"device\",\"group\":\"worker\",\"place\":\"run > ask > ioctl "
                    "/dev/x\",\"waits\":\"f a.py:3 > take > "
                    "mutex\",\"blocker\":\"worker\",\"way\":\"read\",\"seconds\":3,\"ends\":0.75,"
-                   "\"bound\":0.75");
+                   "\"bound\":0.75,\"explains\":0.75");
 }
 END_TEST
 
@@ -48,7 +48,7 @@ START_TEST(what_ends_in_the_leader_itself_has_no_bound)
     b = builder_start(10, "app");
     lead = builder_thread(&b, 10, NULL);
     builder_run(&b, lead, "f@/src/a.py:1:5", 4000, 4000);
-    assert_has(&b, "\"way\":\"own\",\"seconds\":4,\"ends\":1,\"bound\":null");
+    assert_has(&b, "\"way\":\"own\",\"seconds\":4,\"ends\":1,\"bound\":null,\"explains\":1");
 }
 END_TEST
 
