@@ -344,7 +344,9 @@ void wait_owners_end_wait(struct wait_owners *w, const struct message *m,
         struct wait_side unknown = without_holder(&ended.side);
         changed(ctx, m->thread, &unknown, ended.doubted_ns);
     }
-    doubt(w, &ended, m, changed, ctx);
+    bool waits_on = m->kind == MESSAGE_THREAD_END && m->flags & THREAD_STILL_ALIVE;
+    if (!waits_on) /* where only the recording ends no lock has changed hands */
+        doubt(w, &ended, m, changed, ctx);
 }
 
 void wait_owners_doubt_all(struct wait_owners *w)

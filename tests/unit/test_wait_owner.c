@@ -262,11 +262,12 @@ END_TEST
 
 /* ---- locks of Python's ---- */
 
-/* A wait since BEGUN_MS for a lock of Python's whose holder was looked at and found at FOUND_MS;
- * then it changes hands between BEGUN_MS + 50 and + 60. */
-static const struct lock_wait *pass_python_lock(int found_ms)
+enum { GIVEN_MS = BEGUN_MS + 50 };
+
+/* A wait since BEGUN_MS for a lock of Python's whose holder was looked at and found at FOUND_MS.
+ * Between BEGUN_MS + 50 and + 60 another thread's wait for it ends, as KIND and FLAGS say. */
+static const struct lock_wait *end_other_wait(int found_ms, enum message_kind kind, uint32_t flags)
 {
-    enum { GIVEN_MS = BEGUN_MS + 50 };
     struct sample_message other = sample_of_waiter();
     other.head.thread = WAITER + 1;
     begin_watched_wait();
@@ -277,11 +278,29 @@ static const struct lock_wait *pass_python_lock(int found_ms)
     wait->found_ns = (int64_t)found_ms * MS;
     other.head.until_ns = (int64_t)GIVEN_MS * MS;
     other.head.time_ns = (int64_t)(GIVEN_MS + INTERVAL_MS) * MS;
+    other.head.kind = kind;
+    other.head.flags |= flags;
     wait_owners_end_wait(&w, &other.head, note_change, NULL);
     ck_assert_uint_eq(w.n_waits, 1);
+    return wait;
+}
+
+/* Then the lock changes hands. */
+static const struct lock_wait *pass_python_lock(int found_ms)
+{
+    const struct lock_wait *wait = end_other_wait(found_ms, MESSAGE_SAMPLE, 0);
     ck_assert_int_eq(wait->passed_ns / MS, GIVEN_MS + INTERVAL_MS / 2);
     return wait;
 }
+
+START_TEST(a_python_lock_changes_no_hands_because_the_recording_ends)
+{
+    const struct lock_wait *wait =
+        end_other_wait(BEGUN_MS + 30, MESSAGE_THREAD_END, THREAD_STILL_ALIVE);
+    ck_assert_uint_eq(noted.n, 0);
+    ck_assert(!wait->sought);
+}
+END_TEST
 
 START_TEST(a_python_lock_that_changes_hands_is_searched_for_again)
 {
@@ -363,5 +382,6 @@ CHECK_MAIN_WITH("wait_owner", 20, setup, teardown,
                 time_that_is_not_read_has_no_holder, a_watched_lock_is_not_in_doubt,
                 a_thread_does_not_wait_for_itself,
                 a_python_lock_that_changes_hands_is_searched_for_again,
+                a_python_lock_changes_no_hands_because_the_recording_ends,
                 a_holder_found_behind_a_hand_over_was_none_before_it,
                 a_holder_found_during_a_hand_over_is_none, a_lock_of_many_waiters_is_read_once)
