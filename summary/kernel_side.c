@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "summary/rule_doing.h"
 #include "summary/rule_words.h"
 #include "summary/wait_text.h"
 
@@ -117,4 +118,42 @@ bool add_kernel_side(const struct scene *s, const struct thread_group *group, ui
     }
     release_sides(&all);
     return told;
+}
+
+/* The only thread that the waits at NODE of GROUP are for; NULL: there is none, or several.  The
+ * caller releases the waits. */
+static const struct profile_thread *only_other(const struct scene *s,
+                                               const struct thread_group *group, uint32_t node,
+                                               struct intervals *ret_waits)
+{
+    const struct profile_thread *other = NULL;
+    bool one = true;
+    for (size_t i = 0; i < group->n; i++) {
+        const struct profile_thread *t = group->threads[i]->thread;
+        for (size_t k = 0; k < t->n_runs; k++) {
+            const struct run *run = &t->runs[k];
+            if (run->state != RUN_BLOCKED || call_tree_of(s->g->tree, run->at) != node)
+                continue;
+            const struct profile_thread *who = holders_follow(s->holders, run);
+            one &= !who || !other || who == other;
+            other = who ? who : other;
+            intervals_add_run(ret_waits, run);
+        }
+    }
+    intervals_unite(ret_waits);
+    return one ? other : NULL;
+}
+
+void add_what_it_does(const struct scene *s, const struct thread_group *group, uint32_t node,
+                      struct text *words, struct finding *f)
+{
+    struct intervals waits = {0};
+    const struct profile_thread *other = only_other(s, group, node, &waits);
+    const struct thread_group *its_group = other ? groups_of(s->g, other) : NULL;
+    if (its_group && its_group != group && !its_group->mixed &&
+        other->process.ix != group->threads[0]->thread->process.ix) {
+        (void)add_meanwhile(s, its_group, &waits, words, f);
+        f->also = its_group->noun;
+    }
+    intervals_release(&waits);
 }

@@ -9,3 +9,7 @@
  * Returns whether it added something. */
 bool add_kernel_side(const struct scene *s, const struct thread_group *group, uint32_t node,
                      bool named, struct text *words, struct finding *f);
+/* " Meanwhile 4711 (xz) is 99% in lzma_code.": what the only recorded process does that GROUP's
+ * waits at NODE are for. */
+void add_what_it_does(const struct scene *s, const struct thread_group *group, uint32_t node,
+                      struct text *words, struct finding *f);

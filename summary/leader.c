@@ -10,8 +10,8 @@
 
 /* Who is busy, or waits for something, for this part of its time. */
 static const double does_something = 0.1;
-static const double does_much = 0.25; /* of it: then a main thread leads */
-enum { FAR_MORE = 4 };                /* times what it does: else they lead, whom it serves */
+static const double does_much = 0.2; /* of it: then a main thread leads */
+enum { FAR_MORE = 4 };               /* times what it does: else they lead, whom it serves */
 
 enum {
     RESTS = 1U << CAUSE_IDLE | 1U << CAUSE_TIMER,

@@ -237,8 +237,8 @@ static void add_what_they_do(const struct scene *s, const struct thread_group *g
     }
     uint32_t node = seen ? add_holders_way(s, seen, &t, words, f) : 0;
     text_add(words, ".");
-    if (node)
-        (void)add_kernel_side(s, groups_of(s->g, seen), node, false, words, f);
+    if (node && add_kernel_side(s, groups_of(s->g, seen), node, false, words, f))
+        add_what_it_does(s, groups_of(s->g, seen), node, words, f);
     tally_release(&t);
     for (size_t i = 0; i < c->n_holders; i++)
         intervals_release(&held[i]);

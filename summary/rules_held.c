@@ -108,8 +108,8 @@ static void add_chain(const struct scene *s, const struct thread_group *group,
     }
     text_add(words, ".");
     f->blames = w.holder->noun; /* who is at the end */
-    if (node)
-        (void)add_kernel_side(s, w.holder, node, false, words, f);
+    if (node && add_kernel_side(s, w.holder, node, false, words, f))
+        add_what_it_does(s, w.holder, node, words, f);
 }
 
 static bool path_to_wait(const struct scene *s, struct thread_group *group, unsigned kinds,

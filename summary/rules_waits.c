@@ -235,31 +235,13 @@ static void add_others(const struct scene *s, const struct thread_group *group, 
     }
 }
 
-/* " Meanwhile 4711 (xz) is 99% in lzma_code.": what the only recorded process does that GROUP's
- * waits at NODE are for. */
-static void add_what_it_does(const struct scene *s, const struct thread_group *group, uint32_t node,
-                             struct text *words, struct finding *f)
+/* One of the others has the lock, then. */
+static void add_unknown_holder(const struct scene *s, const struct thread_group *group,
+                               enum futex_kind kind, struct text *words, struct finding *f)
 {
-    struct intervals waits = {0};
-    const struct profile_thread *first = group->threads[0]->thread;
-    const struct profile_thread *other = NULL;
-    bool one = true;
-    for (size_t i = 0; i < first->n_runs; i++) {
-        const struct run *run = &first->runs[i];
-        if (run->state != RUN_BLOCKED || call_tree_of(s->g->tree, run->at) != node)
-            continue;
-        const struct profile_thread *who = holders_follow(s->holders, run);
-        one &= !who || !other || who == other;
-        other = who ? who : other;
-        intervals_add_run(&waits, run);
-    }
-    const struct thread_group *its_group = other && one ? groups_of(s->g, other) : NULL;
-    if (its_group && its_group != group && !its_group->mixed &&
-        other->process.ix != first->process.ix) {
-        (void)add_meanwhile(s, its_group, &waits, words, f);
-        f->also = its_group->noun;
-    }
-    intervals_release(&waits);
+    text_addf(words, " The lock's holder is unknown%s.",
+              kind == FUTEX_RWLOCK ? ": readers leave no name in an rwlock" : "");
+    add_others(s, group, words, f);
 }
 
 /* The other side of the wait that PATH ends in, as far as it is known. */
@@ -284,8 +266,8 @@ static void add_other_side(const struct scene *s, const struct thread_group *gro
         if (held == HELD_BY_SEVERAL)
             text_add(words, " Several threads take turns with that lock.");
         else if (held == HELD_UNKNOWN)
-            text_add(words, " The lock's holder is unknown.");
-    } else if (node.futex) {
+            add_unknown_holder(s, group, node.futex, words, f);
+    } else if (node.futex || waits_for_sqlite(s->g->tree, path->node)) {
         add_others(s, group, words, f);
     }
 }

@@ -60,6 +60,40 @@ START_TEST(who_holds_a_lock_is_named_with_what_it_does)
 }
 END_TEST
 
+/* The holder waits for a recorded process in turn. */
+START_TEST(what_a_process_does_that_the_holder_waits_for_is_told)
+{
+    const struct wait_side child = {.thing = THING_CHILD,
+                                    .blocker = {.kind = BLOCKER_PROCESS, .pid = 20}};
+    setup();
+    waits_for(lead, REFRESH, 4000);
+    builder_polls(&b, refresh, "store!server > convert!server", &child, 4000);
+    builder_process(&b, 20, "squeeze", "");
+    builder_run(&b, builder_thread(&b, 20, NULL), "code!squeeze", 4000, 4000);
+    judge(4000);
+    assert_told(0, "waits_for", "which is then 100% in store > convert");
+    assert_told(0, "waits_for", "Meanwhile 20 (squeeze) is 100% in code.");
+    teardown();
+}
+END_TEST
+
+/* Readers leave no name: one of the others has the lock. */
+START_TEST(of_a_lock_without_a_holder_the_others_are_told)
+{
+    static const char writes[] =
+        "publish!server > pthread_rwlock_wrlock!libc.so.6 > futex [blocked]";
+    setup();
+    builder_run(&b, lead, writes, 4000, 0);
+    builder_run(&b, refresh, query, 3900, 0);
+    builder_run(&b, refresh, computes, 100, 100);
+    judge(4000);
+    assert_said("main waits 100% of its time in publish > rwlock. The lock's holder is unknown: "
+                "readers leave no name in an rwlock. refresh is 98% in store > query > "
+                "clock_nanosleep.");
+    teardown();
+}
+END_TEST
+
 /* A part of all of the time, also where a half of it was not seen. */
 START_TEST(a_wait_is_a_part_of_the_whole_time)
 {
@@ -484,8 +518,10 @@ START_TEST(who_waits_behind_a_deadlock_is_listed)
 }
 END_TEST
 
-CHECK_MAIN("findings_held", 20, who_holds_a_lock_is_named_with_what_it_does,
-           a_wait_is_a_part_of_the_whole_time, a_holder_that_was_read_too_seldom_is_not_named,
+CHECK_MAIN("findings_held", 20, what_a_process_does_that_the_holder_waits_for_is_told,
+           of_a_lock_without_a_holder_the_others_are_told,
+           who_holds_a_lock_is_named_with_what_it_does, a_wait_is_a_part_of_the_whole_time,
+           a_holder_that_was_read_too_seldom_is_not_named,
            a_lock_that_threads_hold_in_turn_is_named,
            threads_that_get_a_lock_in_turn_need_no_holder_that_was_read,
            who_got_a_lock_holds_it_in_turn_though_it_was_not_read,
