@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/minmax.h"
 #include "base/share.h"
 #include "base/text.h"
 #include "summary/frame_name.h"
@@ -230,15 +231,46 @@ int64_t call_path_ns(struct tally *t, const bool *nodes)
     return ns;
 }
 
+/* Is C in the call that W waits in, whether it waits, too, or runs there?  Of who waits in a system
+ * call the C library's function of that name is no part of the chain. */
+static bool is_in_call(const struct chain *w, const struct chain *c)
+{
+    if (w->libc)
+        return c->libc &&
+               call_tree_node(c->tree, c->libc).key == call_tree_node(w->tree, w->libc).key;
+    if (c->wait)
+        return call_tree_node(c->tree, c->wait).key == call_tree_node(w->tree, w->wait).key;
+    const char *call = call_tree_node(w->tree, w->wait).frame->call;
+    return c->libc && call &&
+           str_eq(frame_libc_name(call_tree_node(c->tree, c->libc).frame->name), call);
+}
+
+int64_t call_path_call_ns(struct tally *t, const struct call_path *path)
+{
+    const struct call_path_keys wanted = call_path_keys(t->tree, path->node);
+    struct chain w;
+    struct chain c;
+    int64_t ns = 0;
+    make_chain(&w, t->tree, path->node);
+    for (uint32_t at = 1; at <= call_tree_count(t->tree) && w.wait; at++) {
+        if (tally_self(t, at) == 0)
+            continue;
+        const struct call_path_keys keys = call_path_keys(t->tree, at);
+        make_chain(&c, t->tree, at);
+        if (keys.caller == wanted.caller && keys.inner == wanted.inner && is_in_call(&w, &c))
+            ns += tally_self(t, at);
+    }
+    return max_i64(ns, path->ns);
+}
+
 static void add_files(struct text *out, struct tally *t, const bool *nodes, const char *mount)
 {
     struct text folder = {0};
     size_t n = tally_files(t, nodes, &folder);
-    if (n > 1)
-        text_addf(out, " %zu files: ", n);
-    else
-        text_add(out, " ");
     const char *where = n > 1 && mount ? mount : folder.s;
+    if (n > 1)
+        text_addf(out, " %zu files:", n);
+    text_add(out, n ? " " : ""); /* who waits for a CPU in the call has none */
     text_add_tame(out, where, strlen(where));
     text_release(&folder);
 }

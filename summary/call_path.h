@@ -55,6 +55,9 @@ bool call_path_same(const struct call_path_keys *a, const struct call_path_keys 
  * those that T has time in.  The caller frees it. */
 bool *call_path_nodes(struct tally *t, uint32_t node);
 int64_t call_path_ns(struct tally *t, const bool *nodes); /* T's time in them */
+/* T's time in PATH, with all that goes on in the C library's function in which that waits: who
+ * syncs a file also runs, and waits for a CPU. */
+int64_t call_path_call_ns(struct tally *t, const struct call_path *path);
 /* Its texts from outside in; returns how many, 1 at least. */
 size_t call_path_parts(const struct call_path *path, const char *ret[CALL_PATH_MAX_PARTS]);
 struct call_path call_path_copy(const struct call_path *path); /* with texts of its own */

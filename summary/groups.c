@@ -342,6 +342,31 @@ static bool sleeps(struct thread_group *g, const struct call_tree *t)
     return ns > g->wall_ns / 2;
 }
 
+/* Does RUN, of G's, wait in an event loop, with nothing to do? */
+static bool is_idle_loop(const struct groups *g, const struct run *run)
+{
+    size_t n;
+    if (class_of_run(g->tree, run) != CLASS_IDLE)
+        return false;
+    const struct shown_frame *stack = view_stack(g->v, run->at, &n);
+    while (n && !stack[n - 1].loop)
+        n--;
+    return n > 0;
+}
+
+/* Has G an event loop that is kept from polling for a tenth of its time or more?  Others wait for
+ * that, whatever keeps it. */
+static bool keeps_a_loop(const struct thread_group *g, const struct groups *all)
+{
+    int64_t idle_ns = 0;
+    for (size_t i = 0; i < g->n; i++) {
+        const struct profile_thread *t = g->threads[i]->thread;
+        for (size_t k = 0; k < t->n_runs; k++)
+            idle_ns += is_idle_loop(all, &t->runs[k]) ? t->runs[k].weights.wall_ns : 0;
+    }
+    return idle_ns > g->wall_ns / 20 && idle_ns < g->wall_ns / 10 * 9;
+}
+
 /* Is NODE, in the user's code, work, or a wait that a launcher has not: for a lock, a file, a peer?
  * It waits for its children, by their pipes, too; for time; for a thread of its own. */
 static bool is_of_work(const struct call_tree *t, uint32_t node)
@@ -385,7 +410,8 @@ static bool launches(struct thread_group *g, const struct groups *all, const boo
         if (work[process.ix] || !has_recorded_child(profile_see_process(all->p, process)))
             return false;
     }
-    return g->cpu_ns + g->runqueue_ns < g->wall_ns / LAUNCHER_PART && !sleeps(g, all->tree);
+    return g->cpu_ns + g->runqueue_ns < g->wall_ns / LAUNCHER_PART && !sleeps(g, all->tree) &&
+           !keeps_a_loop(g, all);
 }
 
 /* As the summaries orders single threads, by what a group's threads did together. */

@@ -214,18 +214,19 @@ double add_known(const struct scene *s, const struct thread_group *group, const 
             add_run(s, &group->threads[i]->thread->runs[k], sums, &all_ns);
     for (size_t i = 0; i < N_KNOWN; i++)
         best = sums[i] > sums[best] ? i : best;
+    struct profile_usage u = rule_usage_of(group);
     double share = share_of(sums[best], all_ns);
-    if (share <= 0 || share < known[best].least_share) {
-        struct profile_usage u = rule_usage_of(group);
-        add_figure(f, "reads_per_s", rule_per_second(u.reads, s));
-        add_figure(f, "writes_per_s", rule_per_second(u.writes, s));
-        add_calls(s, group, u.reads, u.read_bytes, "reads", words);
-        add_calls(s, group, u.writes, u.written_bytes, "writes", words);
-        return 0;
+    if (share > 0 && share >= known[best].least_share) {
+        text_addf(words, " %s for ", known[best].words);
+        add_percent(words, share);
+        text_addf(words, " of %s: %s.", of, known[best].remedy);
+        add_figure(f, "known_share", share);
+    } else {
+        share = 0;
     }
-    text_addf(words, " %s for ", known[best].words);
-    add_percent(words, share);
-    text_addf(words, " of %s: %s.", of, known[best].remedy);
-    add_figure(f, "known_share", share);
+    add_figure(f, "reads_per_s", rule_per_second(u.reads, s));
+    add_figure(f, "writes_per_s", rule_per_second(u.writes, s));
+    add_calls(s, group, u.reads, u.read_bytes, "reads", words);
+    add_calls(s, group, u.writes, u.written_bytes, "writes", words);
     return share;
 }

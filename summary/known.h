@@ -16,8 +16,8 @@ struct known_frames {
 struct known_frames known_frames_new(const struct view *v);
 
 /* " re compiles patterns for 97% of that: …": the row that most of the time of GROUP goes to, while
- * it runs or could run, if that is the row's least share.  Without one: " It makes 525,000 reads a
- * second: …", if that is so.  OF: what its share is of, as the sentence has it: "that".  Returns
+ * it runs or could run, if that is the row's least share.  Then: " It makes 525,000 reads a second:
+ * …", if that is so.  OF: what its share is of, as the sentence has it: "that".  Returns
  * the row's share; 0: no row. */
 double add_known(const struct scene *s, const struct thread_group *group, const char *of,
                  struct text *words, struct finding *f);

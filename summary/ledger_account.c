@@ -92,7 +92,7 @@ static void book_children(struct accounts *a, struct share *share, struct interv
             p.run->state == RUN_BLOCKED && cause_of_run(a->g->tree, a->g->v, p.run) == CAUSE_CHILD;
         intervals_join(is_wait ? ret_waits : &rest, p.when);
     }
-    if (ret_waits->n)
+    if (children && ret_waits->n)
         book_waits(a, share, children, ret_waits, rest);
     else
         intervals_release(&rest);

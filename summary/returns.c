@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "summary/group_times.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_doing.h"
@@ -100,6 +101,13 @@ static struct stalls stalls_of(const struct scene *s, const struct returns *r,
     return stalls;
 }
 
+/* What sleeps so briefly gives way, or polls: it works at no rate. */
+static bool is_too_short(const struct return_sums *sums)
+{
+    enum { LEAST_SLEEP_NS = 2 * NS_PER_MS };
+    return sums->waits && sums->there_ns / (int64_t)sums->waits < LEAST_SLEEP_NS;
+}
+
 static void see_threads(const struct scene *s, const struct thread_group *group, struct returns *r)
 {
     struct return_sums sums = {.there_ns = 0};
@@ -111,7 +119,8 @@ static void see_threads(const struct scene *s, const struct thread_group *group,
     }
     r->n = sums.waits;
     bool never_left = r->function && share_of(sums.within_ns, sums.away_ns) >= never_returns;
-    r->share = 2 * sums.answer_ns > sums.there_ns ? 0 : waits_share(group, sums.there_ns);
+    bool returns = 2 * sums.answer_ns <= sums.there_ns && !(r->sleeps && is_too_short(&sums));
+    r->share = returns ? waits_share(group, sums.there_ns) : 0;
     r->serves = !r->sleeps && (never_left || 2 * sums.client_ns > sums.there_ns);
 }
 

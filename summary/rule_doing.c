@@ -203,7 +203,7 @@ double add_meanwhile(const struct scene *s, const struct thread_group *group,
     for (size_t i = 0; i < group->n; i++)
         tally_add(&t, group->threads[i]->thread, waits->items, waits->n);
     if (call_paths_heaviest(&t, &path, 1)) {
-        share = share_of(path.ns, t.all_ns);
+        share = share_of(call_path_call_ns(&t, &path), t.all_ns);
         text_addf(words, " Meanwhile %s %s ", group->noun, group->plural ? "are" : "is");
         add_percent(words, share);
         text_add(words, " in ");

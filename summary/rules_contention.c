@@ -202,7 +202,7 @@ static uint32_t add_holders_way(const struct scene *s, const struct profile_thre
     uint32_t node = 0;
     if (t->samples < LEAST_SAMPLES || !groups_of(s->g, holder) || !call_paths_heaviest(t, &path, 1))
         return 0;
-    double share = share_of(path.ns, t->all_ns);
+    double share = share_of(call_path_call_ns(t, &path), t->all_ns);
     add_figure(f, "holders_share", share);
     if (share >= same_part) {
         text_add(words, " and spend ");

@@ -37,7 +37,7 @@ static bool add_holders_way(const struct held_wait *w, struct tally *t, uint32_t
     struct call_path path;
     if (!call_paths_heaviest(t, &path, 1))
         return false;
-    double share = share_of(path.ns, t->all_ns);
+    double share = share_of(call_path_call_ns(t, &path), t->all_ns);
     text_addf(words, "which %s then ", w->holder->plural ? "are" : "is");
     add_percent(words, share);
     text_add(words, " in ");

@@ -197,19 +197,29 @@ void rule_waits_meanwhile(const struct scene *s, struct thread_group *group, str
 
 /* ---- nobody can be named ---- */
 
-/* The groups but GROUP that have something to do, at most MAX.  Returns how many there are. */
+/* Does GROUP mostly wait for somebody to wake it? */
+static bool is_to_be_woken(const struct scene *s, const struct thread_group *group)
+{
+    return group->n_paths &&
+           call_tree_node(s->g->tree, group->paths[0].node).futex == FUTEX_CONDITION;
+}
+
+/* The groups but GROUP that have something to do, at most MAX: those first who may wake the others.
+ * Returns how many there are. */
 static size_t others_of(const struct scene *s, const struct thread_group *group,
                         struct thread_group **ret, size_t max)
 {
     size_t n = 0;
-    for (size_t i = 0; i < s->g->n; i++) {
-        struct thread_group *other = &s->g->items[i];
-        if (other == group || other->idle || other->launches)
-            continue;
-        if (n < max)
-            ret[n] = other;
-        n++;
-    }
+    for (int woken = 0; woken <= 1; woken++)
+        for (size_t i = 0; i < s->g->n; i++) {
+            struct thread_group *other = &s->g->items[i];
+            if (other == group || other->idle || other->launches ||
+                is_to_be_woken(s, other) != woken)
+                continue;
+            if (n < max)
+                ret[n] = other;
+            n++;
+        }
     return n;
 }
 

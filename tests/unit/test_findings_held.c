@@ -77,6 +77,24 @@ START_TEST(what_a_process_does_that_the_holder_waits_for_is_told)
 }
 END_TEST
 
+/* Who syncs a file sleeps and runs in one call: it is there for all of that. */
+START_TEST(the_holders_call_has_all_that_goes_on_in_it)
+{
+    static const char syncs[] = "store!server > flush!server > fdatasync!libc.so.6";
+    struct text asleep = {0};
+    text_addf(&asleep, "%s > fdatasync /data/x [blocked]", syncs);
+    setup();
+    waits_for(lead, REFRESH, 4000);
+    builder_run(&b, refresh, asleep.s, 2000, 0);
+    builder_run(&b, refresh, syncs, 1800, 1800);
+    builder_run(&b, refresh, "store!server > flush!server", 200, 200);
+    judge(4000);
+    assert_told(1, "waits_for", "which is then 95% in store > flush > fdatasync");
+    teardown();
+    text_release(&asleep);
+}
+END_TEST
+
 /* Readers leave no name: one of the others has the lock. */
 START_TEST(of_a_lock_without_a_holder_the_others_are_told)
 {
@@ -518,7 +536,8 @@ START_TEST(who_waits_behind_a_deadlock_is_listed)
 }
 END_TEST
 
-CHECK_MAIN("findings_held", 20, what_a_process_does_that_the_holder_waits_for_is_told,
+CHECK_MAIN("findings_held", 20, the_holders_call_has_all_that_goes_on_in_it,
+           what_a_process_does_that_the_holder_waits_for_is_told,
            of_a_lock_without_a_holder_the_others_are_told,
            who_holds_a_lock_is_named_with_what_it_does, a_wait_is_a_part_of_the_whole_time,
            a_holder_that_was_read_too_seldom_is_not_named,

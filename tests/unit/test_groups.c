@@ -188,6 +188,30 @@ START_TEST(who_works_with_threads_launches_nobody)
 }
 END_TEST
 
+/* An event loop that waits for its child in a callback, for KEPT_MS of 1 s; one that idles. */
+START_TEST(who_keeps_a_loop_launches_nobody)
+{
+    static const struct profile_child children[] = {{.pid = 20, .recorded = true}};
+    for (int64_t kept_ms = 0; kept_ms <= 700; kept_ms += 700) {
+        b = builder_start(10, "web");
+        thread_id loop = builder_thread(&b, 10, NULL);
+        builder_run(&b, loop,
+                    "_run_once@/usr/lib/python3.11/asyncio/base_events.py:1:2 > "
+                    "EpollSelector.select@/usr/lib/python3.11/selectors.py:4:9 > "
+                    "epoll_wait [blocked]",
+                    1000 - kept_ms, 0);
+        builder_run(&b, loop,
+                    "_run_once@/usr/lib/python3.11/asyncio/base_events.py:1:2 > "
+                    "shrink@/a.py:1:2 > read pipe [blocked]",
+                    kept_ms, 0);
+        profile_set_children(b.p, b.process, children, 1);
+        rank(20, "", "g@/a.py:1:2 > clock_nanosleep [blocked]");
+        ck_assert_str_eq(grouped(1000), kept_ms ? "web 10; python 20" : "python 20; web 10");
+        teardown();
+    }
+}
+END_TEST
+
 START_TEST(processes_without_a_rank_are_called_by_their_pids)
 {
     b = builder_start(10, "python");
@@ -326,7 +350,8 @@ END_TEST
 CHECK_MAIN("groups", 20, a_thread_by_itself_has_its_own_times, alike_threads_are_one_group,
            threads_that_differ_are_groups_of_their_own, small_places_do_not_count,
            threads_of_one_name_are_counted_not_listed, idle_threads_need_only_the_same_pool,
-           launchers_come_last, who_works_with_threads_launches_nobody, ranks_are_grouped_and_named,
+           launchers_come_last, who_works_with_threads_launches_nobody,
+           who_keeps_a_loop_launches_nobody, ranks_are_grouped_and_named,
            processes_without_a_rank_are_called_by_their_pids,
            a_rank_is_who_has_it_from_its_launcher, a_parent_hands_ranks_on,
            alike_processes_are_one_group, threads_beyond_the_last_group_are_one)
