@@ -148,12 +148,20 @@ static int64_t function_ns(const struct scene *s, struct thread_group *group, ui
     return ns;
 }
 
+/* For what part of its time GROUP waits for work. */
+static double idle_share(const struct thread_group *group)
+{
+    return share_of(group->tally.idle_ns, group->wall_ns);
+}
+
 /* The outermost of the user's functions on the way to ODD's place that OTHERS are never in, though
- * they may be in that place by another way; 0: none. */
+ * they may be in that place by another way; 0: none, or they hardly do anything. */
 static uint32_t function_of_its_own(const struct scene *s, struct thread_group *odd,
                                     struct thread_group *others)
 {
     uint32_t found = 0;
+    if (idle_share(others) >= alike_share)
+        return 0;
     for (uint32_t at = odd->paths[0].node; at; at = call_tree_node(s->g->tree, at).parent)
         if (call_tree_node(s->g->tree, at).role == ROLE_OWN &&
             share_of(function_ns(s, others, at), others->wall_ns) < never_share)
@@ -202,7 +210,11 @@ static void judge_odd(const struct scene *s, struct thread_group *odd, struct th
     text_add(&words, ", against ");
     add_percent(&words, there);
     text_addf(&words, " in %s.", others->noun);
-    if (waits_for_somebody(s, others)) {
+    if (idle_share(others) >= alike_share) {
+        text_add(&words, " Those wait for work for ");
+        add_percent(&words, idle_share(others));
+        text_add(&words, " of their time.");
+    } else if (waits_for_somebody(s, others)) {
         text_add(&words, " Meanwhile those are in ");
         add_way(&words, &others->paths[0]);
         text_add(&words, ", ");

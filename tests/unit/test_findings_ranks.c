@@ -65,6 +65,31 @@ START_TEST(the_odd_rank_is_named)
 }
 END_TEST
 
+/* The others of a pool have no task left: they are in no function of the user's at all. */
+START_TEST(that_the_others_have_no_work_is_told)
+{
+    static const char rests[] = "main@/src/a.py:1:2 > "
+                                "worker@/usr/lib/python3.11/multiprocessing/pool.py:1:2 > "
+                                "SimpleQueue.get@/usr/lib/python3.11/multiprocessing/queues.py:1:2 "
+                                "> futex [blocked]";
+    without_processes();
+    for (int rank = 0; rank < 3; rank++) {
+        thread_id t = add_rank(rank, 0);
+        if (rank == 1)
+            builder_run(&b, t, "main@/src/a.py:1:2 > value@/src/a.py:5:6 > accrue@/src/a.py:8:9",
+                        4000, 4000);
+        else
+            builder_run(&b, t, rests, 4000, 0);
+        builder_run(&b, t, "main@/src/a.py:1:2", 20, 20);
+    }
+    judge(4020);
+    assert_told(0, "differs",
+                "rank1 differs: 100% of its time in accrue a.py:9, against 0% in rank0 and rank2. "
+                "Those wait for work for 100% of their time.");
+    teardown();
+}
+END_TEST
+
 #define WORK "work@/src/a.py:1:2 > "
 /* All compute in one function: the odd one does by a way of its own.  OTHERS: where the other ranks
  * are before. */
@@ -254,7 +279,8 @@ END_TEST
 
 CHECK_MAIN("findings_ranks", 10, callers_of_one_function_are_no_difference,
            the_workers_of_a_launcher_are_told_of, the_odd_rank_is_named,
-           the_odd_ranks_own_function_is_named, who_serves_the_others_is_of_another_kind,
+           that_the_others_have_no_work_is_told, the_odd_ranks_own_function_is_named,
+           who_serves_the_others_is_of_another_kind,
            a_rank_is_not_odd_by_samples_that_the_kernel_denies,
            an_odd_rank_comes_before_an_odd_helper, a_hypervisor_is_blamed_for_what_it_took,
            fewer_threads_are_advised_only_where_there_are_more_than_cpus)
