@@ -34,6 +34,21 @@ static double busy_part(const struct groups *g, const struct thread_group *group
     return share_of(busy_ns, intervals_ns(waits)) / (double)group->n;
 }
 
+static bool is_of_one_process(const struct thread_group *a, const struct thread_group *b)
+{
+    for (size_t i = 0; i < a->n; i++)
+        for (size_t k = 0; k < b->n; k++)
+            if (a->threads[i]->thread->process.ix == b->threads[k]->thread->process.ix)
+                return true;
+    return false;
+}
+
+static bool may_end_waits(const struct thread_group *other, const struct thread_group *waiting,
+                          enum busy_with with)
+{
+    return other != waiting && (with != BUSY_KEPT || is_of_one_process(other, waiting));
+}
+
 struct meanwhile meanwhile_of(const struct groups *g, const struct thread_group *group,
                               enum busy_with with, const struct intervals *waits)
 {
@@ -41,7 +56,9 @@ struct meanwhile meanwhile_of(const struct groups *g, const struct thread_group 
     if (profile_time_step_ns(g->p) > 0) /* the coincidence is unknown from here on */
         return m;
     for (size_t i = 0; i < g->n; i++) {
-        double part = &g->items[i] == group ? 0 : busy_part(g, &g->items[i], with, waits);
+        if (!may_end_waits(&g->items[i], group, with))
+            continue;
+        double part = busy_part(g, &g->items[i], with, waits);
         if (part < meanwhile_part)
             continue;
         m.busy = &g->items[i];

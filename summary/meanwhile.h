@@ -7,7 +7,9 @@
 /* What counts as being busy. */
 enum busy_with {
     BUSY_WORK, /* runs, waits for a CPU, or is in an unusual wait: a file, a device */
-    BUSY_KEPT, /* or is kept from its work: by a lock, the GIL, a child, a peer, a time to come */
+    /* Or is kept from its work: by a lock, the GIL, a child, a peer, a time to come.  Of another
+     * process that says nothing. */
+    BUSY_KEPT,
 };
 struct meanwhile {
     struct thread_group *busy; /* the only group but the waiting one; NULL: none, or several */
