@@ -16,7 +16,7 @@ enum cause {
     CAUSE_SPINS,
     CAUSE_PAGE,
     CAUSE_GIL,
-    CAUSE_LOCK,      /* held by somebody: also one of files, of SQLite's */
+    CAUSE_LOCK,      /* held by somebody: also one of files, of SQLite's, of the C library's own */
     CAUSE_JOIN,      /* a thread's end */
     CAUSE_CONDITION, /* for somebody to wake it: a condition, an event, a queue, a semaphore */
     CAUSE_CHILD,

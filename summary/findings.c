@@ -11,7 +11,7 @@
 #include "summary/ranking.h"
 #include "summary/rule_words.h"
 
-/* The rules, in the order of findings that explain about as much. */
+/* The rules.  Of findings that explain about as much the earlier rule's comes first. */
 #define OF(cause) (1U << CAUSE_##cause)
 enum {
     COMPUTING = OF(COMPUTES) | OF(CPU),
@@ -193,13 +193,15 @@ static int leading(const struct scene *s, const struct thread_group *group)
     return group->leads ? 2 : group == s->lead;
 }
 
-/* Is F, of a group that is LEADING so, better than the best so far? */
+/* Is F, of a group that LEADS so, leading(), better than the best so far? */
 static bool is_better(const struct finding *f, int leads, const struct judged *j)
 {
     const struct finding *best = j->best;
     if (!f->words || !best->words)
         return f->words || (!best->words && (!best->n_figures || f->share > best->share));
-    if (ranking_is_before(f, best) || ranking_is_before(best, f))
+    /* Below, each explains a part of its own group's time: these are not compared. */
+    bool comparable = f->level >= LEVEL_PLACES || f->level != best->level;
+    if (comparable && (ranking_is_before(f, best) || ranking_is_before(best, f)))
         return ranking_is_before(f, best);
     if (leads != j->leads)
         return leads > j->leads;

@@ -18,13 +18,14 @@ enum finding_kind {
     FINDING_BEHIND,    /* likewise, but it may be the price of what others say */
     FINDING_DESCRIBES, /* where time is spent: one of them, for a group with nothing else */
     FINDING_SLEEPS,    /* likewise: asleep, which keeps nobody */
-    FINDING_RESTS,     /* that they have nothing to do: likewise */
+    FINDING_RESTS,     /* that they have nothing to do, which keeps nobody: beside others */
     FINDING_VERDICT,   /* nothing goes on */
 };
 /* Those of a higher level come first, and of one level those that explain more. */
 enum finding_level {
-    LEVEL_RESTS,     /* what somebody does, for whom nobody waits */
-    LEVEL_ELSEWHERE, /* why somebody else loses time */
+    LEVEL_OTHERS,    /* what somebody does, for whom nobody waits */
+    LEVEL_RESTS,     /* that the leader sleeps, or has nothing to do */
+    LEVEL_ELSEWHERE, /* why somebody else loses time, or the leader less than a tenth of it */
     LEVEL_PLACES,    /* where the leader spends its time; why it loses a little */
     LEVEL_BEHIND,
     LEVEL_EXPLAINS, /* why it loses its time */
@@ -39,7 +40,9 @@ struct finding {
     enum finding_kind kind;
     bool aside;      /* no news about a group that another finding is about */
     unsigned causes; /* 1 << enum cause: of which rows of the ledger it speaks */
-    double share;    /* of its group's time that it speaks of; of everybody's, if ABOUT is NULL */
+    /* Of its group's time that it speaks of; of everybody's, if ABOUT is NULL.  1 where that cannot
+     * be measured: of stalls and standstills. */
+    double share;
     /* ranking.c's: where it comes among the others, and of 1 how much it explains there. */
     enum finding_level level;
     double explains;

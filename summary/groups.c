@@ -354,8 +354,8 @@ static bool is_idle_loop(const struct groups *g, const struct run *run)
     return n > 0;
 }
 
-/* Has G an event loop that is kept from polling for a tenth of its time or more?  Others wait for
- * that, whatever keeps it. */
+/* Has G an event loop that idles for a twentieth of its time or more, and is kept from polling for
+ * a tenth?  Others wait for that, whatever keeps it. */
 static bool keeps_a_loop(const struct thread_group *g, const struct groups *all)
 {
     int64_t idle_ns = 0;
@@ -561,4 +561,12 @@ struct thread_group *groups_of_children(const struct groups *g, process_id paren
         only = &g->items[i];
     }
     return only;
+}
+
+struct thread_group *groups_main(const struct groups *g)
+{
+    size_t i = 0;
+    while (i < g->n && !g->items[i].leads)
+        i++;
+    return i < g->n ? &g->items[i] : NULL;
 }

@@ -46,6 +46,8 @@ void groups_release(struct groups *g);
 struct thread_group groups_one_of(const struct groups *g, const struct thread_group *group,
                                   size_t i);
 void groups_release_one(struct thread_group *one);
+/* The group with the main thread that the user started; NULL: there is none. */
+struct thread_group *groups_main(const struct groups *g);
 /* The only group of processes that PARENT started; NULL: there are several, or none. */
 struct thread_group *groups_of_children(const struct groups *g, process_id parent);
 /* The group of the profile's thread; NULL: it has no run. */

@@ -11,7 +11,7 @@
 
 #define ALWAYS_READY                                                                               \
     "a descriptor is ready whenever it asks (its other end has closed, nobody reads what it has, " \
-    "or accept() fails), or its time-out is 0"
+    "or accept() fails), its time-out is 0, or it looks through very many"
 
 /* Rows are tested with made stacks only.  Time is a row's where a function of it is anywhere on the
  * stack: FUNCTION as in frame_name_has(), "*": any.  WORDS come before its share, REMEDY behind
@@ -54,10 +54,10 @@ static const struct known {
     {NULL, "libc", "fstatat*", NULL, 0.4, "Files are looked at, by stat(),",
      "inotify tells of changes, and a folder's entries tell what each is (os.scandir(), d_type)"},
     /* poll(2), and accept(2) for EMFILE: the connection stays in the queue. */
-    {NULL, "libc", "poll", NULL, 0.5, "poll() runs without a wait", ALWAYS_READY},
-    {NULL, "libc", "ppoll", NULL, 0.5, "ppoll() runs without a wait", ALWAYS_READY},
-    {NULL, "libc", "select", NULL, 0.5, "select() runs without a wait", ALWAYS_READY},
-    {NULL, "libc", "epoll_wait", NULL, 0.5, "epoll_wait() runs without a wait", ALWAYS_READY},
+    {NULL, "libc", "poll", NULL, 0.5, "poll() runs", ALWAYS_READY},
+    {NULL, "libc", "ppoll", NULL, 0.5, "ppoll() runs", ALWAYS_READY},
+    {NULL, "libc", "select", NULL, 0.5, "select() runs", ALWAYS_READY},
+    {NULL, "libc", "epoll_wait", NULL, 0.5, "epoll_wait() runs", ALWAYS_READY},
     /* Each takes a system-wide semaphore: CPython Modules/_multiprocessing/semaphore.c. */
     {NULL, "_multiprocessing.", "*", "/multiprocessing/queues.py", 0.2,
      "Locks of multiprocessing's are taken and released",
@@ -109,7 +109,7 @@ static const double calls_share = 0.03; /* of the time */
 enum { CALL_NS = 300 };                 /* no read or write takes less */
 static const double small_bytes = 512;  /* a buffer of a page has many of them */
 enum { N_KNOWN = sizeof known / sizeof *known };
-static_assert(N_KNOWN <= 64, "rows are bits");
+static_assert(N_KNOWN <= 32, "rows are bits");
 
 /* The C library's functions have prefixes, and "*" stands for their ends. */
 static bool is_named(const struct shown_frame *f, const char *function)
@@ -144,9 +144,8 @@ static struct known_frame look_at(const struct shown_frame *f)
     const char *path = python ? python_installed_path(f->file) : NULL;
     for (size_t i = 0; i < N_KNOWN; i++) {
         const struct known *row = &known[i];
-        ret.rows |= is_of(f, path, row) ? UINT64_C(1) << i : 0;
-        ret.unless |=
-            python && row->unless && str_ends(f->file, row->unless) ? UINT64_C(1) << i : 0;
+        ret.rows |= is_of(f, path, row) ? 1U << i : 0;
+        ret.unless |= python && row->unless && str_ends(f->file, row->unless) ? 1U << i : 0;
     }
     return ret;
 }
@@ -162,9 +161,9 @@ struct known_frames known_frames_new(const struct view *v)
     return all;
 }
 
-static uint64_t rows_of(const struct known_frames *all, const struct shown_frame *stack, size_t n)
+static uint32_t rows_of(const struct known_frames *all, const struct shown_frame *stack, size_t n)
 {
-    uint64_t rows = 0, unless = 0;
+    uint32_t rows = 0, unless = 0;
     for (size_t i = 0; i < n; i++)
         if (stack[i].id <= all->n) {
             rows |= all->items[stack[i].id].rows;
@@ -180,7 +179,7 @@ static void add_run(const struct scene *s, const struct run *run, int64_t *sums,
         return;
     const struct shown_frame *stack = view_stack(s->g->v, run->at, &n);
     *all_ns += run->weights.wall_ns;
-    uint64_t rows = rows_of(s->known, stack, n);
+    uint32_t rows = rows_of(s->known, stack, n);
     for (size_t i = 0; i < N_KNOWN && rows; i++)
         sums[i] += rows >> i & 1 ? run->weights.wall_ns : 0;
 }

@@ -5,12 +5,11 @@
 
 /* Of a frame: bit by bit the rows that it is of, and those that no stack with it is of. */
 struct known_frame {
-    uint64_t rows, unless;
+    uint32_t rows, unless;
 };
 struct known_frames {
     struct known_frame *items; /* by the frame's id */
-    uint32_t n;
-    uint64_t rows; /* of all */
+    uint32_t n, rows;          /* ROWS: of all */
 };
 /* Of all frames of V, each looked at once.  The caller frees its items. */
 struct known_frames known_frames_new(const struct view *v);

@@ -33,7 +33,7 @@ static bool waits_for_anybody(const struct groups *g, struct holders *h, const s
     return holders_is_for(h, run->at, anybody) || holders_side(h, run->at)->thing == THING_SIGNALS;
 }
 
-/* Of a helper, one of N, what may be a wait for work is one; who waits for a result has it. */
+/* Of a helper (N threads) a wait that may be for work is rest.  Who waits for a result has work. */
 static bool is_rest(const struct groups *g, const struct run *run, unsigned causes, size_t n)
 {
     enum cause cause = cause_of_run(g->tree, g->v, run);
@@ -109,8 +109,7 @@ struct thread_group *leader_of(const struct groups *g, struct holders *h)
     struct thread_group *main = leader_asked_for(g);
     if (main)
         return main;
-    for (size_t i = 0; i < g->n && !main; i++)
-        main = g->items[i].leads ? &g->items[i] : NULL;
+    main = groups_main(g);
     int64_t main_ns = main ? other_ns(g, h, main, SUPERVISES) : 0;
     if (main && share_of(main_ns, main->wall_ns) >= does_much)
         return main;

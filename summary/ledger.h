@@ -16,7 +16,7 @@
 enum ledger_way {
     LEDGER_OWN,       /* the leader's thread is there itself */
     LEDGER_READ,      /* it waits for the one who is there, as was read */
-    LEDGER_MEANWHILE, /* whom it waits for is unknown, and only GROUP is busy then */
+    LEDGER_MEANWHILE, /* whom it waits for was not read: only GROUP is busy, or is its children */
     LEDGER_WAYS,
 };
 struct ledger_row {

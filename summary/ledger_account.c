@@ -44,9 +44,8 @@ static bool is_for_outside(const struct accounts *a, const struct profile_thread
 {
     if (cause_of_run(a->g->tree, a->g->v, run) != CAUSE_PEER)
         return false;
-    const struct blocker *by = &holders_side(a->h, run->at)->blocker;
-    return by->kind != BLOCKER_PROCESS ||
-           by->pid != profile_see_process(a->g->p, thread->process)->pid;
+    return holders_side(a->h, run->at)->blocker.pid !=
+           profile_see_process(a->g->p, thread->process)->pid;
 }
 
 /* Is RUN, of THREAD, a wait for somebody who may be BUSY so?  A thread that is kept from its work

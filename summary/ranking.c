@@ -14,18 +14,18 @@ static bool names(const char *noun, const char *about)
     return noun && about && str_eq(noun, about);
 }
 
-/* Does F tell what GROUP does, whatever that is? */
+/* Does F tell what GROUP does, whatever that is?  Two groups may have the same words for a noun. */
 static bool tells_of(const struct finding *f, const struct thread_group *group)
 {
-    return names(f->blames, group->noun) ||
-           (f->kind != FINDING_DESCRIBES && names(f->also, group->noun));
+    return f->about &&
+           (f->blames == group->noun || (f->kind != FINDING_DESCRIBES && f->also == group->noun));
 }
 
 /* Is ROW what F speaks of: what its group does, or what the leader waits for there? */
 static bool speaks_of(const struct finding *f, const struct ledger *l, const struct ledger_row *row)
 {
-    bool there = !f->about || names(f->about, row->group->noun);
-    bool leaders = row->waits.node && (!f->about || names(f->about, l->leader->noun));
+    bool there = !f->about || f->about == row->group->noun;
+    bool leaders = row->waits.node && (!f->about || f->about == l->leader->noun);
     return tells_of(f, row->group) || (there && f->causes >> row->cause & 1) ||
            (leaders && f->causes >> row->waits_cause & 1);
 }
@@ -45,13 +45,10 @@ static void set_ends(struct finding *f, const struct ledger *l)
 static bool is_about_leaders(const struct finding *f, const struct groups *g,
                              const struct ledger *l)
 {
-    if (!f->about || !l->leader || names(f->about, l->leader->noun) ||
-        names(f->like, l->leader->noun))
+    const struct thread_group *main = groups_main(g);
+    if (!f->about || !l->leader || f->about == l->leader->noun || f->like == l->leader->noun)
         return true;
-    for (size_t i = 0; i < g->n; i++)
-        if (g->items[i].leads && names(f->about, g->items[i].noun))
-            return f->kind != FINDING_DESCRIBES;
-    return false;
+    return main && f->about == main->noun && f->kind != FINDING_DESCRIBES;
 }
 
 /* What part of the leader's time outside of waits for work F explains.  Of its own group's time a
@@ -59,20 +56,22 @@ static bool is_about_leaders(const struct finding *f, const struct groups *g,
 static double explained(const struct finding *f, const struct groups *g, const struct ledger *l)
 {
     double of_all = is_about_leaders(f, g, l) ? f->share : share_of(f->ends_ns, l->wall_ns);
+    if (of_all <= 0)
+        return 0;
     double busy = l->leader ? share_of(l->wall_ns - l->idle_ns, l->wall_ns) : 1;
     return of_all < busy ? of_all / busy : 1;
 }
 
-static enum finding_level level_of(const struct finding *f)
+static enum finding_level level_of(const struct finding *f, bool of_leaders)
 {
     switch (f->kind) {
     case FINDING_VERDICT:
         return f->explains < least_share ? LEVEL_BEHIND : LEVEL_VERDICT;
     case FINDING_SLEEPS:
     case FINDING_RESTS:
-        return LEVEL_RESTS;
+        return of_leaders ? LEVEL_RESTS : LEVEL_OTHERS;
     case FINDING_DESCRIBES:
-        return f->explains < least_share ? LEVEL_RESTS : LEVEL_PLACES;
+        return f->explains < least_share ? LEVEL_OTHERS : LEVEL_PLACES;
     case FINDING_EXPLAINS:
     case FINDING_BEHIND:
         break;
@@ -86,7 +85,7 @@ void ranking_set(struct finding *f, const struct groups *g, const struct ledger 
 {
     set_ends(f, l);
     f->explains = explained(f, g, l);
-    f->level = level_of(f);
+    f->level = level_of(f, is_about_leaders(f, g, l));
     if (f->explains < least_share)
         f->explains = f->share;
 }
@@ -103,15 +102,21 @@ static bool describes(const struct finding *f)
     return f->kind == FINDING_DESCRIBES || f->kind == FINDING_SLEEPS;
 }
 
-/* Is A about less than half as much of the time as B, by the shares that they tell? */
-static bool is_minor(const struct finding *a, const struct finding *b)
+/* Of a group's time, as F tells it. */
+static double told_share(const struct finding *f)
 {
-    return a->n_figures && b->n_figures && str_eq(a->figures[0].name, "share") &&
-           str_eq(b->figures[0].name, "share") && a->figures[0].value < b->figures[0].value / 2;
+    bool told = f->n_figures && str_eq(f->figures[0].name, "share");
+    return told ? f->figures[0].value : f->share;
 }
 
-/* Does PRINTED say of F's group what half of F is about, at least?  Who only waits for the others
- * that F names is no news where these have a finding. */
+/* Is A about less than half as much of its group's time as B? */
+static bool is_minor(const struct finding *a, const struct finding *b)
+{
+    return told_share(a) < told_share(b) / 2;
+}
+
+/* Does PRINTED tell of F's group, for half as long as F does or longer?  Who only waits for the
+ * others that F names is no news where these have a finding. */
 static bool covers(const struct finding *printed, const struct finding *f)
 {
     bool same = !f->about || !printed->about || str_eq(f->about, printed->about);
@@ -135,7 +140,8 @@ static bool is_said(const struct findings *all, const struct finding *f)
         const struct finding *printed = all->printed[k];
         if (printed == f || (f->aside && is_about(printed, f)))
             return true;
-        if (describes(f) && (describes(printed) || covers(printed, f)))
+        bool tells = printed->kind != FINDING_RESTS && covers(printed, f);
+        if (describes(f) && (describes(printed) || tells))
             return true;
     }
     return false;
@@ -152,7 +158,9 @@ static const struct finding *culprit_of(const struct findings *all, const struct
     for (size_t i = 0; i < all->n; i++) {
         const struct finding *f = &all->items[i];
         bool about = names(victim->blames, f->about) || names(victim->blames, f->also);
-        if (about && f != victim && !describes(f) && f->kind != FINDING_RESTS && is_news(all, f) &&
+        /* Of two that wait for each other neither is. */
+        about &= !names(f->about, victim->about) && !names(f->blames, victim->about);
+        if (about && !describes(f) && f->kind != FINDING_RESTS && is_news(all, f) &&
             !is_minor(f, victim))
             return f;
     }

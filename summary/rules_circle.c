@@ -86,13 +86,28 @@ static void write_circle(const struct scene *s, const struct wait_graph *graph, 
     f->words = words.s;
 }
 
-/* The first circle whose waits have time-outs, if TIMED, or have none. */
+/* Is a thread of the leader's in CYCLE, or behind it? */
+static bool keeps_leader(const struct scene *s, const struct wait_graph *graph, int cycle)
+{
+    bool keeps = false;
+    for (size_t i = 0; i < graph->n && s->lead; i++) {
+        const struct waiter *w = &graph->items[i];
+        bool there = w->cycle == cycle || w->behind == cycle;
+        keeps |= there && groups_of(s->g, circles_thread(s, w)) == s->lead;
+    }
+    return keeps;
+}
+
+/* The first circle whose waits have time-outs, if TIMED, or have none; one that keeps the leader
+ * before others. */
 static void judge_circles(const struct scene *s, bool timed, const char *title, struct finding *f)
 {
     const struct wait_graph *graph = &s->facts->circles;
-    for (int cycle = 1; cycle <= graph->n_cycles && !f->words; cycle++)
-        if (wait_graph_is_timed(graph, cycle) == timed)
-            write_circle(s, graph, cycle, title, f);
+    for (int keeps = 1; keeps >= 0; keeps--)
+        for (int cycle = 1; cycle <= graph->n_cycles && !f->words; cycle++)
+            if (wait_graph_is_timed(graph, cycle) == timed &&
+                keeps_leader(s, graph, cycle) == keeps)
+                write_circle(s, graph, cycle, title, f);
 }
 
 void rule_deadlock(const struct scene *s, struct thread_group *group, struct finding *f)

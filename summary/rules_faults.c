@@ -259,7 +259,7 @@ void rule_switches(const struct scene *s, struct thread_group *group, struct fin
         return;
     struct text words = {0};
     add_figure(f, "path_share", part);
-    f->share = part * system;
+    f->share = part * share_of(u.system_ns, group->wall_ns);
     text_addf(&words, "%s go%s to sleep ", group->noun, group->plural ? "" : "es");
     text_add_thousands(&words, rate);
     text_add(&words, " times a second, ");

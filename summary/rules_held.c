@@ -69,6 +69,15 @@ static void add_gone(const struct scene *s, const struct held_wait *w, struct te
               w->gone.blocker.tid);
 }
 
+/* What the LAST holder waits for at NODE outside of the process, if it does; who is at the end. */
+static void add_end(const struct scene *s, const struct thread_group *last, uint32_t node,
+                    struct text *words, struct finding *f)
+{
+    if (node && add_kernel_side(s, last, node, false, words, f))
+        add_what_it_does(s, last, node, words, f);
+    f->blames = f->also ? f->also : last->noun;
+}
+
 /* The holder, its state meanwhile, and the thread that it waits for itself. */
 static void add_chain(const struct scene *s, const struct thread_group *group,
                       const struct held_wait *first, struct text *words, struct finding *f)
@@ -107,9 +116,7 @@ static void add_chain(const struct scene *s, const struct thread_group *group,
         intervals_release(&waits);
     }
     text_add(words, ".");
-    f->blames = w.holder->noun; /* who is at the end */
-    if (node && add_kernel_side(s, w.holder, node, false, words, f))
-        add_what_it_does(s, w.holder, node, words, f);
+    add_end(s, w.holder, node, words, f);
 }
 
 static bool path_to_wait(const struct scene *s, struct thread_group *group, unsigned kinds,

@@ -136,13 +136,15 @@ static void judge_loop(const struct scene *s, const struct thread_group *group,
     bool stalled = loop->kind && is_long(s, group, stalls);
     add_figure(f, "idle_share", idle);
     add_figure(f, "longest_stall_s", (double)stall_ns(longest) / NS_PER_S);
-    f->share = stalled ? 1 : 0;
+    f->share = stalled ? 1 : 1 - idle;
     if (!loop->kind || idle < loop_idle_share || loop->polls < (stalled ? LEAST_POLLS : 1))
         return;
     struct text words = {0};
     bool rests = !add_loop(s, group, loop, stalls, stalled, &words);
-    if (rests)
+    if (rests) {
         f->kind = FINDING_RESTS;
+        f->share = idle;
+    }
     if (rests && facts_about(s, group)->tasks_told)
         text_release(&words);
     f->words = words.s;

@@ -339,16 +339,15 @@ static bool all_wait_for_work(const struct scene *s)
     return i == s->g->n && s->g->n;
 }
 
-/* Does the main thread rest, as a server's does, while others have something to do?  What they wait
- * for, rule_waits() says.  Who only waits for others' ends is no server. */
-static bool serves(const struct scene *s)
+/* Does the main thread wait for work, as a server's does, while others have something to do?  What
+ * they wait for, rule_waits() says.  Who waits for others' ends, or sleeps, is no server. */
+static bool main_serves(const struct scene *s)
 {
-    const struct thread_group *main = NULL;
-    for (size_t i = 0; i < s->g->n && !main; i++)
-        main = s->g->items[i].leads ? &s->g->items[i] : NULL;
+    const struct thread_group *main = groups_main(s->g);
     bool joins = main && main->n_paths &&
                  call_tree_node(s->g->tree, main->paths[0].node).futex == FUTEX_JOIN;
-    return main && s->lead != main && !joins;
+    bool sleeps = main && 2 * main->class_ns[CLASS_SLEEP] > main->wall_ns;
+    return main && s->lead != main && !joins && !sleeps;
 }
 
 void rule_none_ran(const struct scene *s, struct thread_group *group, struct finding *f)
@@ -358,7 +357,7 @@ void rule_none_ran(const struct scene *s, struct thread_group *group, struct fin
     bool known = false;
     (void)group;
     add_figure(f, "ran_share", ran.share);
-    if (!is_standstill(s, &ran) || serves(s))
+    if (!is_standstill(s, &ran) || main_serves(s))
         return;
     struct text words = {0};
     add_who(s, &ran, &words);

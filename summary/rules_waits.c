@@ -204,16 +204,18 @@ static bool is_to_be_woken(const struct scene *s, const struct thread_group *gro
            call_tree_node(s->g->tree, group->paths[0].node).futex == FUTEX_CONDITION;
 }
 
-/* The groups but GROUP that have something to do, at most MAX: those first who may wake the others.
- * Returns how many there are. */
-static size_t others_of(const struct scene *s, const struct thread_group *group,
+/* The groups but GROUP that have something to do, of its process if INSIDE, at most MAX: those
+ * first who may wake the others.  Returns how many there are. */
+static size_t others_of(const struct scene *s, const struct thread_group *group, bool inside,
                         struct thread_group **ret, size_t max)
 {
+    uint32_t process = group->threads[0]->thread->process.ix;
     size_t n = 0;
     for (int woken = 0; woken <= 1; woken++)
         for (size_t i = 0; i < s->g->n; i++) {
             struct thread_group *other = &s->g->items[i];
-            if (other == group || other->idle || other->launches ||
+            bool elsewhere = other->threads[0]->thread->process.ix != process;
+            if (other == group || other->idle || other->launches || (inside && elsewhere) ||
                 is_to_be_woken(s, other) != woken)
                 continue;
             if (n < max)
@@ -225,13 +227,13 @@ static size_t others_of(const struct scene *s, const struct thread_group *group,
 
 /* Who waits for others, for their end or a result of theirs, is no news: what these do is, unless
  * there are many kinds of them.  " 4 till threads are 75% in sell till.py:20 > mutex." */
-static void add_others(const struct scene *s, const struct thread_group *group, struct text *words,
-                       struct finding *f)
+static void add_others(const struct scene *s, const struct thread_group *group, bool inside,
+                       struct text *words, struct finding *f)
 {
     enum { MOST_KINDS = 2 };
     struct thread_group *others[MOST_KINDS];
     struct call_path path;
-    size_t n = others_of(s, group, others, MOST_KINDS);
+    size_t n = others_of(s, group, inside, others, MOST_KINDS);
     for (size_t i = 0; i < n && n <= MOST_KINDS; i++) {
         if (!call_paths_heaviest(&others[i]->tally, &path, 1))
             continue;
@@ -251,7 +253,7 @@ static void add_unknown_holder(const struct scene *s, const struct thread_group 
 {
     text_addf(words, " The lock's holder is unknown%s.",
               kind == FUTEX_RWLOCK ? ": readers leave no name in an rwlock" : "");
-    add_others(s, group, words, f);
+    add_others(s, group, true, words, f);
 }
 
 /* The other side of the wait that PATH ends in, as far as it is known. */
@@ -278,7 +280,7 @@ static void add_other_side(const struct scene *s, const struct thread_group *gro
         else if (held == HELD_UNKNOWN)
             add_unknown_holder(s, group, node.futex, words, f);
     } else if (node.futex || waits_for_sqlite(s->g->tree, path->node)) {
-        add_others(s, group, words, f);
+        add_others(s, group, false, words, f);
     }
 }
 
@@ -328,20 +330,11 @@ static int64_t leader_idle_ns(struct thread_group *leader)
     return ns;
 }
 
-/* The group of the main thread; NULL: there is none. */
-static struct thread_group *main_of(const struct scene *s)
-{
-    size_t i = 0;
-    while (i < s->g->n && !s->g->items[i].leads)
-        i++;
-    return i < s->g->n ? &s->g->items[i] : NULL;
-}
-
 /* Does GROUP do the work of a leading thread that is idle, as the threads of servers do? */
 static bool serves(const struct scene *s, const struct thread_group *group, enum wait_class class,
                    const struct call_path *path)
 {
-    struct thread_group *leader = main_of(s);
+    struct thread_group *leader = groups_main(s->g);
     if (!leader || group->idle || group->launches || group->mixed ||
         (class == CLASS_SLEEP && group->n_threads < 2) ||
         may_be_for_work(s->g->tree, path->node, group->n_threads))
@@ -358,7 +351,7 @@ static bool add_joined(const struct scene *s, const struct thread_group *group,
     struct text others = {0};
     if (call_tree_node(s->g->tree, path->node).futex != FUTEX_JOIN || share < most_share)
         return false;
-    add_others(s, group, &others, f);
+    add_others(s, group, false, &others, f);
     if (others.len)
         text_addf(words, "%s %s only wait%s for their ends.", others.s + 1, group->noun,
                   verb_s(group));
@@ -510,7 +503,8 @@ void rule_gil(const struct scene *s, struct thread_group *group, struct finding 
     }
     text_add(&words, ".");
     if (holder && holder != group) {
-        f->blames = holder->noun;
+        if (group == s->lead || group->leads) /* nobody else's waits keep the user */
+            f->blames = holder->noun;
         add_holders(s, held, all, &words, f);
     } else if (holder) {
         text_add(&words, " They take it from each other: only one runs Python at a time. "

@@ -45,7 +45,7 @@ START_TEST(what_is_known_to_be_slow_is_told)
         {"step!app > __isoc99_sscanf!libc.so.6 > strlen!libc.so.6",
          "strtod() and strtol() stop after"},
         {"step!app > scan!app > __fstatat64!libc.so.6", "inotify tells of changes"},
-        {"step!app > serve!app > __poll!libc.so.6", "poll() runs without a wait for 75% of its"},
+        {"step!app > serve!app > __poll!libc.so.6", "poll() runs for 75% of its CPU time: a"},
         {"step!app > serve!app > epoll_wait!libc.so.6", "its other end has closed"},
         {STEP "select!libc.so.6", "its time-out is 0"},
         {"step!app > draw!app > rand!libc.so.6", "rand() runs for 75% of its CPU time: it takes"},

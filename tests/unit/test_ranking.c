@@ -1,6 +1,8 @@
 /* Which findings are printed, and in what order. */
 #include "summary/ranking.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 #include "tests/support/check_main.h"
 
@@ -38,13 +40,21 @@ static void setup(void)
     found = (struct findings){.items = items};
 }
 
+static const char *noun_of(const char *name)
+{
+    for (size_t i = 0; i < all.n; i++)
+        if (strcmp(groups[i].noun, name) == 0)
+            return groups[i].noun;
+    ck_abort_msg("no group %s", name);
+}
+
 /* A finding of KIND about a SHARE of ABOUT's time, in which that one computes. */
 static struct finding *add(const char *rule, const char *about, double share,
                            enum finding_kind kind)
 {
     struct finding *f = &items[found.n++];
     *f = (struct finding){.rule = rule,
-                          .about = about,
+                          .about = noun_of(about),
                           .share = share,
                           .kind = kind,
                           .causes = 1U << CAUSE_COMPUTES,
@@ -144,17 +154,17 @@ END_TEST
 START_TEST(a_culprit_comes_before_its_victim)
 {
     setup();
-    add("waits_for", "main", 0.7, FINDING_EXPLAINS)->blames = "helper";
+    add("waits_for", "main", 0.7, FINDING_EXPLAINS)->blames = helper_noun;
     add("gc", "helper", 0.6, FINDING_EXPLAINS);
     choose();
     assert_order("gc", "waits_for");
     setup();
-    add("waits_for", "main", 0.7, FINDING_EXPLAINS)->blames = "helper";
+    add("waits_for", "main", 0.7, FINDING_EXPLAINS)->blames = helper_noun;
     add("gc", "helper", 0.2, FINDING_EXPLAINS); /* of too little of the wait */
     choose();
     assert_order("waits_for", "gc");
     setup();
-    add("waits_for", "main", 0.7, FINDING_EXPLAINS)->blames = "helper";
+    add("waits_for", "main", 0.7, FINDING_EXPLAINS)->blames = helper_noun;
     add("event_loop", "helper", 1, FINDING_RESTS); /* which keeps nobody */
     choose();
     assert_order("waits_for", "event_loop");
@@ -188,10 +198,34 @@ START_TEST(whom_a_finding_blames_is_of_what_it_explains)
     setup();
     struct finding *f = add("waits_meanwhile", "helper", 1, FINDING_EXPLAINS);
     f->causes = 1U << CAUSE_JOIN;
-    f->blames = "worker";
+    f->blames = worker_noun;
     choose();
     ck_assert_int_eq(f->ends_ns, 6 * (int64_t)NS_PER_S);
     ck_assert_int_eq(f->level, LEVEL_EXPLAINS);
+}
+END_TEST
+
+START_TEST(of_two_that_blame_each_other_the_larger_comes_first)
+{
+    setup();
+    add("waits_for", "main", 0.9, FINDING_EXPLAINS)->blames = worker_noun;
+    add("gil", "worker", 0.7, FINDING_EXPLAINS)->blames = main_noun;
+    choose();
+    assert_order("waits_for", "gil");
+}
+END_TEST
+
+/* There is no time that a finding about others could explain. */
+START_TEST(where_the_leader_only_waits_for_work_others_explain_nothing)
+{
+    setup();
+    ledger.n = 0;
+    ledger.idle_ns = ledger.wall_ns;
+    add("computes", "helper", 0.9, FINDING_DESCRIBES);
+    add("event_loop", "main", 1, FINDING_RESTS);
+    choose();
+    assert_order("event_loop", "computes");
+    ck_assert_int_eq(items[0].level, LEVEL_OTHERS);
 }
 END_TEST
 
@@ -209,4 +243,6 @@ CHECK_MAIN("ranking", 30, what_explains_more_of_the_leaders_time_comes_first,
            of_about_as_much_the_earlier_rule_comes_first,
            why_comes_before_where_unless_it_is_little, what_may_be_a_price_comes_behind,
            a_culprit_comes_before_its_victim, a_standstill_leads_if_the_user_waits_for_it,
-           whom_a_finding_blames_is_of_what_it_explains, who_sleeps_keeps_nobody)
+           whom_a_finding_blames_is_of_what_it_explains, who_sleeps_keeps_nobody,
+           of_two_that_blame_each_other_the_larger_comes_first,
+           where_the_leader_only_waits_for_work_others_explain_nothing)
