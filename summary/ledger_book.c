@@ -36,8 +36,9 @@ static const struct profile_thread *edge_of(const struct walk *w, const struct r
     return next && !next->n_folded && groups_of(w->g, next) ? next : NULL;
 }
 
-/* TIME of the walk's last thread that no sample tells of: the one before it waits all the same. */
-static void book_unseen(struct walk *w, struct interval time)
+/* TIME in which the walk's last thread was not seen, or has nothing to do: the one before it waits
+ * all the same. */
+static void book_before(struct walk *w, struct interval time)
 {
     if (w->n > 1)
         intervals_join(&booking_share(w->b, w->threads[w->n - 2])->times, time);
@@ -53,10 +54,12 @@ static void follow(struct walk *w, struct interval time)
     for (struct run_parts p = run_parts_of(thread, &time, 1); run_parts_next(&p);) {
         if (p.run->state == RUN_MISSED)
             continue;
-        book_unseen(w, (struct interval){done_ns, p.when.start_ns});
+        book_before(w, (struct interval){done_ns, p.when.start_ns});
         done_ns = p.when.end_ns;
         const struct profile_thread *next = edge_of(w, p.run);
-        if (next) {
+        if (w->n > 1 && class_of_run(w->g->tree, p.run) == CLASS_IDLE) {
+            book_before(w, p.when);
+        } else if (next) {
             w->threads[w->n++] = next;
             follow(w, p.when);
             w->n--;
@@ -64,7 +67,7 @@ static void follow(struct walk *w, struct interval time)
             intervals_join(&booking_share(w->b, thread)->times, p.when);
         }
     }
-    book_unseen(w, (struct interval){done_ns, time.end_ns});
+    book_before(w, (struct interval){done_ns, time.end_ns});
 }
 
 void booking_init(struct booking *b, const struct groups *g, struct holders *h,

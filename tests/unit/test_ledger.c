@@ -244,6 +244,24 @@ START_TEST(a_wait_for_a_process_ends_in_its_main_thread)
 }
 END_TEST
 
+/* Whoever of that process ends the wait, its main thread does not: the wait stays one. */
+START_TEST(who_has_nothing_to_do_ends_no_wait)
+{
+    const struct wait_side side = {.thing = THING_CHILD,
+                                   .blocker = {.kind = BLOCKER_PROCESS, .pid = CHILD}};
+    setup();
+    builder_polls(&b, lead, "f@/src/a.py:1:3", &side, 4000);
+    builder_process(&b, CHILD, "server", NULL);
+    builder_run(&b, builder_thread(&b, CHILD, NULL),
+                "_worker@/usr/lib/python3.11/concurrent/futures/thread.py:66:81 > futex [blocked]",
+                4000, 0);
+    account();
+    assert_rows("4000 10 (python3) peer: f a.py:3 > [epoll_wait]");
+    ck_assert_int_eq(ledger.idle_ns, 0);
+    teardown();
+}
+END_TEST
+
 /* One place, half of it computing, and half of that without a CPU. */
 START_TEST(a_place_has_a_row_for_each_cause)
 {
@@ -432,7 +450,8 @@ CHECK_MAIN("ledger", 20, waits_for_work_are_in_no_row, a_sleep_of_a_library_that
            a_circle_is_followed_once, the_kernels_work_for_faults_is_a_cause,
            a_holder_that_was_not_seen_leaves_the_wait,
            who_is_busy_meanwhile_stands_for_whoever_ends_the_wait,
-           who_waits_for_others_outside_comes_next, a_wait_for_a_process_ends_in_its_main_thread,
+           who_waits_for_others_outside_comes_next, who_has_nothing_to_do_ends_no_wait,
+           a_wait_for_a_process_ends_in_its_main_thread,
            who_is_kept_from_work_meanwhile_comes_next_too, a_wait_for_children_ends_in_what_they_do,
            a_place_has_a_row_for_each_cause, the_other_side_is_that_of_the_rows_cause,
            whoever_only_looks_after_others_does_not_lead, causes_are_told_by_where_the_stack_ends)
