@@ -242,6 +242,21 @@ static double cpus_of_switches(const struct scene *s, const struct profile_usage
     return share_of(min_i64((int64_t)n * SWITCH_NS, u->system_ns), s->wall_ns);
 }
 
+/* What part of GROUP's time its N sleeps at NODE take, PART of all: the kernel's work.  Where they
+ * are short, the sleeps, too: most of one is the way into it and out of it. */
+static void judge_sleeps(const struct scene *s, const struct thread_group *group, uint32_t node,
+                         uint64_t n, double part, struct finding *f)
+{
+    enum { SHORT_NS = 50 * 1000 };
+    int64_t asleep_ns = max_i64(group->wall_ns - group->cpu_ns - group->runqueue_ns, 0);
+    int64_t price_ns = rule_usage_of(group).system_ns;
+    if (class_of_node(s->g->tree, node) == CLASS_ORDINARY && asleep_ns < (int64_t)n * SHORT_NS) {
+        f->kind = FINDING_EXPLAINS;
+        price_ns += asleep_ns;
+    }
+    f->share = part * share_of(price_ns, group->wall_ns);
+}
+
 void rule_switches(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     struct profile_usage u = rule_usage_of(group);
@@ -259,7 +274,7 @@ void rule_switches(const struct scene *s, struct thread_group *group, struct fin
         return;
     struct text words = {0};
     add_figure(f, "path_share", part);
-    f->share = part * share_of(u.system_ns, group->wall_ns);
+    judge_sleeps(s, group, path.node, voluntary_of(group), part, f);
     text_addf(&words, "%s go%s to sleep ", group->noun, group->plural ? "" : "es");
     text_add_thousands(&words, rate);
     text_add(&words, " times a second, ");
