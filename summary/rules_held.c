@@ -1,4 +1,7 @@
 /* The rule about one who keeps others waiting by what it holds, where that was read. */
+#include <stdlib.h>
+
+#include "base/alloc.h"
 #include "base/minmax.h"
 #include "summary/group_facts.h"
 #include "summary/heaviest_paths.h"
@@ -7,27 +10,48 @@
 
 enum { MAX_CHAIN = 3 };
 
-/* Does RUN wait so for one of W's holder? */
-static bool is_held(const struct scene *s, const struct held_wait *w, const struct run *run)
+/* The place among the threads of W's holder of the one that RUN waits for so; their number: it
+ * waits for none of them. */
+static size_t place_of_holder(const struct scene *s, const struct held_wait *w,
+                              const struct run *run)
 {
     const struct profile_thread *holder =
         held_wait_is(s, run, w->kinds) ? holders_thread(s->holders, run) : NULL;
-    return holder && groups_of(s->g, holder) == w->holder;
+    size_t i = 0;
+    while (i < w->holder->n && w->holder->threads[i]->thread != holder)
+        i++;
+    return i;
 }
 
-/* When a thread of GROUP waits so for W's holder; the caller releases it. */
-static struct intervals intervals_held(const struct scene *s, const struct thread_group *group,
-                                       const struct held_wait *w)
+/* What the threads of W's holder do while those of GROUP wait so for them, each for its own waiters
+ * only: the others of a group may wait, too.  T borrows what is returned, for release_held(). */
+static struct intervals *tally_held(const struct scene *s, const struct thread_group *group,
+                                    const struct held_wait *w, struct tally *ret)
 {
-    struct intervals ret = {.n = 0};
+    struct intervals *held = xcalloc(w->holder->n, sizeof *held);
     for (size_t i = 0; i < group->n; i++) {
         const struct profile_thread *t = group->threads[i]->thread;
-        for (size_t k = 0; k < t->n_runs && !t->n_folded; k++)
-            if (is_held(s, w, &t->runs[k]))
-                intervals_add_run(&ret, &t->runs[k]);
+        for (size_t k = 0; k < t->n_runs && !t->n_folded; k++) {
+            size_t at = place_of_holder(s, w, &t->runs[k]);
+            if (at < w->holder->n)
+                intervals_add_run(&held[at], &t->runs[k]);
+        }
     }
-    intervals_unite(&ret);
-    return ret;
+    tally_init(ret, s->g->tree, TALLY_ALL);
+    for (size_t i = 0; i < w->holder->n; i++) {
+        intervals_unite(&held[i]);
+        if (held[i].n)
+            tally_add(ret, w->holder->threads[i]->thread, held[i].items, held[i].n);
+    }
+    return held;
+}
+
+static void release_held(struct intervals *held, const struct held_wait *w, struct tally *t)
+{
+    tally_release(t);
+    for (size_t i = 0; i < w->holder->n; i++)
+        intervals_release(&held[i]);
+    free(held);
 }
 
 /* "which is 94% in query > clock_nanosleep then", of the thread that holds what is waited for. */
@@ -87,11 +111,9 @@ static void add_chain(const struct scene *s, const struct thread_group *group,
     uint32_t node = 0;
     bool waits_on = true;
     for (size_t depth = 1; waits_on; depth++) {
-        struct intervals waits = intervals_held(s, seen[depth - 1], &w);
+        const struct held_wait here = w;
         struct tally t;
-        tally_init(&t, s->g->tree, TALLY_ALL);
-        for (size_t i = 0; i < w.holder->n && waits.n; i++)
-            tally_add(&t, w.holder->threads[i]->thread, waits.items, waits.n);
+        struct intervals *held = tally_held(s, seen[depth - 1], &here, &t);
         struct held_wait next = held_wait_of(s, w.holder, HELD_LOCKS | HELD_JOINS);
         bool explained = held_wait_is_explained(w.holder, &next) && next.ns > t.all_ns / 2;
         bool gone = explained && held_wait_is_gone(&next);
@@ -112,8 +134,7 @@ static void add_chain(const struct scene *s, const struct thread_group *group,
             seen[depth] = w.holder;
             w = next;
         }
-        tally_release(&t);
-        intervals_release(&waits);
+        release_held(held, &here, &t);
     }
     text_add(words, ".");
     add_end(s, w.holder, node, words, f);

@@ -95,6 +95,29 @@ START_TEST(the_holders_call_has_all_that_goes_on_in_it)
 }
 END_TEST
 
+/* Two alike threads have it in turn: while one has it the other one waits. */
+START_TEST(of_alike_holders_the_one_counts_that_has_it)
+{
+    setup();
+    pid_t first = REFRESH + 10;
+    pid_t second = REFRESH + 11;
+    thread_id a = builder_thread(&b, first, "worker-1");
+    thread_id c = builder_thread(&b, second, "worker-2");
+    for (int i = 0; i < 10; i++) {
+        waits_for(lead, first, 200);
+        builder_run(&b, a, query, 200, 0);
+        waits_for(c, first, 200);
+        waits_for(lead, second, 200);
+        builder_run(&b, c, query, 200, 0);
+        waits_for(a, second, 200);
+    }
+    judge(4000);
+    assert_said("held by worker-1 and worker-2, which are then 100% in store > query > "
+                "clock_nanosleep");
+    teardown();
+}
+END_TEST
+
 /* Readers leave no name: one of the others has the lock. */
 START_TEST(of_a_lock_without_a_holder_the_others_are_told)
 {
@@ -536,7 +559,8 @@ START_TEST(who_waits_behind_a_deadlock_is_listed)
 }
 END_TEST
 
-CHECK_MAIN("findings_held", 20, the_holders_call_has_all_that_goes_on_in_it,
+CHECK_MAIN("findings_held", 20, of_alike_holders_the_one_counts_that_has_it,
+           the_holders_call_has_all_that_goes_on_in_it,
            what_a_process_does_that_the_holder_waits_for_is_told,
            of_a_lock_without_a_holder_the_others_are_told,
            who_holds_a_lock_is_named_with_what_it_does, a_wait_is_a_part_of_the_whole_time,
