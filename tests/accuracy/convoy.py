@@ -35,11 +35,12 @@ def rows_of(path):
             yield line.split(None, 1)[0], dict(FIELD.findall(line))
 
 
-def shown_of(path, waiter):
-    """{tid: seconds} of the thread WAITER's waits for a lock, 0 for no known holder; and facts."""
+def shown_of(path, waiter, things=("mutex", "rwlock")):
+    """{tid: seconds} of the thread WAITER's waits for a lock, one of THINGS, 0 for no known holder;
+    and facts."""
     waits, sides, facts, shown, own = {}, {}, {}, collections.Counter(), False
     for word, fields in rows_of(path):
-        if word == "wait" and fields.get("thing") in ("mutex", "rwlock"):
+        if word == "wait" and fields.get("thing") in things:
             waits[fields["id"]] = fields
         elif word == "side":
             sides[fields["id"]] = int(fields.get("tid", 0))
