@@ -306,9 +306,8 @@ class Inject(HarmTest):
             assert_unharmed(target)
             self.assertEqual(target.finish()["wrong"], 0)
 
-    def test_requests_that_come_late(self):
-        """The thread has its page by then, and waits for the next: that it does is told, not
-        missed."""
+    def missed_of_late_requests(self):
+        """For how long of 4 s a thread is missed whose stops' requests come late."""
         # Of the four calls of each second stop the first.
         late = ("strace", "-f", "-qq", "--seccomp-bpf", "-o", "/dev/null", "-e", "trace=ptrace",
                 "-e", "inject=ptrace:delay_enter=295000:when=1+8")
@@ -319,8 +318,16 @@ class Inject(HarmTest):
             assert_unharmed(target)
             self.assertEqual(target.finish()["wrong"], 0)
         (rows,) = (rows for name, rows in profile.walls().items() if "waiter" in name)
-        # 0 to 0.3; 2.0 to 2.2 where it was missed.
-        self.assertLess(sum(seconds for stack, seconds in rows if not stack), 1.2, profile)
+        return sum(seconds for stack, seconds in rows if not stack)
+
+    def test_requests_that_come_late(self):
+        """The thread has its page by then, and waits for the next: that it does is told, not
+        missed."""
+        # 0 to 0.3, seldom 1.4 where others take the CPUs; each time 2.0 to 2.2 where it is missed.
+        missed = []
+        while len(missed) < 3 and (not missed or missed[-1] >= 1.2):
+            missed.append(self.missed_of_late_requests())
+        self.assertLess(missed[-1], 1.2, missed)
 
     def test_python(self):
         self.sweep("python", (p for p in quick_points(("dump",), 1) if not p.lasts))
