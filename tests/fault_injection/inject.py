@@ -324,10 +324,11 @@ class Inject(HarmTest):
         """The thread has its page by then, and waits for the next: that it does is told, not
         missed."""
         # 0 to 0.3, seldom 1.4 where others take the CPUs; each time 2.0 to 2.2 where it is missed.
-        missed = []
-        while len(missed) < 3 and (not missed or missed[-1] >= 1.2):
+        # One that is beyond the bound is recorded once more, and judged by both.
+        missed = [self.missed_of_late_requests()]
+        if missed[0] >= 1.2:
             missed.append(self.missed_of_late_requests())
-        self.assertLess(missed[-1], 1.2, missed)
+        self.assertLess(sum(missed), 1.2 * len(missed), missed)
 
     def test_python(self):
         self.sweep("python", (p for p in quick_points(("dump",), 1) if not p.lasts))
