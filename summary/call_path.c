@@ -190,17 +190,22 @@ static uint32_t key_at(const struct chain *c, ptrdiff_t i)
     return i < 0 ? 0 : call_tree_node(c->tree, c->nodes[i]).key;
 }
 
+static struct call_path_keys keys_of(const struct chain *c)
+{
+    ptrdiff_t caller;
+    ptrdiff_t inner;
+    pick(c, &caller, &inner);
+    return (struct call_path_keys){.caller = key_at(c, caller),
+                                   .inner = key_at(c, inner),
+                                   .libc = call_tree_node(c->tree, c->libc).key,
+                                   .wait = call_tree_node(c->tree, c->wait).key};
+}
+
 struct call_path_keys call_path_keys(struct call_tree *tree, uint32_t node)
 {
     struct chain c;
-    ptrdiff_t caller;
-    ptrdiff_t inner;
     make_chain(&c, tree, node);
-    pick(&c, &caller, &inner);
-    return (struct call_path_keys){.caller = key_at(&c, caller),
-                                   .inner = key_at(&c, inner),
-                                   .libc = call_tree_node(tree, c.libc).key,
-                                   .wait = call_tree_node(tree, c.wait).key};
+    return keys_of(&c);
 }
 
 bool call_path_same(const struct call_path_keys *a, const struct call_path_keys *b)
@@ -231,34 +236,35 @@ int64_t call_path_ns(struct tally *t, const bool *nodes)
     return ns;
 }
 
-/* Is C in the call that W waits in, whether it waits, too, or runs there?  Of who waits in a system
- * call the C library's function of that name is no part of the chain. */
-static bool is_in_call(const struct chain *w, const struct chain *c)
+/* Does C wait or run in the call in which W waits, which has the keys WANTED?  The chain of a wait
+ * in a system call does not have the C library's function of that name. */
+static bool is_in_call(const struct chain *w, const struct call_path_keys *wanted,
+                       const struct chain *c)
 {
-    if (w->libc)
-        return c->libc &&
-               call_tree_node(c->tree, c->libc).key == call_tree_node(w->tree, w->libc).key;
-    if (c->wait)
-        return call_tree_node(c->tree, c->wait).key == call_tree_node(w->tree, w->wait).key;
+    const struct call_path_keys keys = keys_of(c);
+    if (keys.caller != wanted->caller || keys.inner != wanted->inner)
+        return false;
+    if (wanted->libc)
+        return keys.libc == wanted->libc;
+    if (keys.wait)
+        return keys.wait == wanted->wait;
     const char *call = call_tree_node(w->tree, w->wait).frame->call;
-    return c->libc && call &&
+    return keys.libc && call &&
            str_eq(frame_libc_name(call_tree_node(c->tree, c->libc).frame->name), call);
 }
 
 int64_t call_path_call_ns(struct tally *t, const struct call_path *path)
 {
-    const struct call_path_keys wanted = call_path_keys(t->tree, path->node);
     struct chain w;
     struct chain c;
     int64_t ns = 0;
     make_chain(&w, t->tree, path->node);
+    const struct call_path_keys wanted = keys_of(&w);
     for (uint32_t at = 1; at <= call_tree_count(t->tree) && w.wait; at++) {
         if (tally_self(t, at) == 0)
             continue;
-        const struct call_path_keys keys = call_path_keys(t->tree, at);
         make_chain(&c, t->tree, at);
-        if (keys.caller == wanted.caller && keys.inner == wanted.inner && is_in_call(&w, &c))
-            ns += tally_self(t, at);
+        ns += is_in_call(&w, &wanted, &c) ? tally_self(t, at) : 0;
     }
     return max_i64(ns, path->ns);
 }

@@ -14,12 +14,12 @@ struct figure {
 };
 /* What a finding is for its reader. */
 enum finding_kind {
-    FINDING_EXPLAINS,  /* why time is lost */
-    FINDING_BEHIND,    /* likewise, but it may be the price of what others say */
-    FINDING_DESCRIBES, /* where time is spent: one of them, for a group with nothing else */
-    FINDING_SLEEPS,    /* likewise: asleep, which keeps nobody */
-    FINDING_RESTS,     /* that they have nothing to do, which keeps nobody: beside others */
-    FINDING_VERDICT,   /* nothing goes on */
+    FINDING_EXPLAINS,  /* it says why time is lost */
+    FINDING_BEHIND,    /* it says so of what may be the price of what others say */
+    FINDING_DESCRIBES, /* it says where time is spent: one is printed, of a group with no other */
+    FINDING_SLEEPS,    /* it describes a sleep, which keeps nobody */
+    FINDING_RESTS,     /* it says that they have nothing to do: that is printed beside others */
+    FINDING_VERDICT,   /* it says that nothing goes on */
 };
 /* Those of a higher level come first, and of one level those that explain more. */
 enum finding_level {
@@ -27,16 +27,17 @@ enum finding_level {
     LEVEL_RESTS,     /* that the leader sleeps, or has nothing to do */
     LEVEL_ELSEWHERE, /* why somebody else loses time, or the leader less than a tenth of it */
     LEVEL_PLACES,    /* where the leader spends its time; why it loses a little */
-    LEVEL_BEHIND,
-    LEVEL_EXPLAINS, /* why it loses its time */
-    LEVEL_VERDICT,
+    LEVEL_BEHIND,    /* why it loses its time, as the price of something else, it may be */
+    LEVEL_EXPLAINS,  /* why it loses its time */
+    LEVEL_VERDICT,   /* that nothing of it goes on */
 };
 struct finding {
-    const char *rule;   /* its key: "waits_meanwhile" */
-    const char *about;  /* the group's noun, until the groups are released; NULL: all */
-    const char *blames; /* the noun of the group that another one waits for; NULL: nobody's */
-    const char *also;   /* the noun of another group in the words; NULL: none */
-    const char *like; /* the noun of those that ABOUT is like, but for what F says; NULL: nobody */
+    const char *rule; /* its key: "waits_meanwhile" */
+    /* Nouns of groups, not copies, until those are released: they are told apart by address. */
+    const char *about;  /* NULL: all */
+    const char *blames; /* whom ABOUT waits for; NULL: nobody is known */
+    const char *also;   /* another one in the words; NULL: none */
+    const char *like;   /* those that ABOUT is like, but for what the words say; NULL: nobody */
     enum finding_kind kind;
     bool aside;      /* no news about a group that another finding is about */
     unsigned causes; /* 1 << enum cause: of which rows of the ledger it speaks */

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "summary/group_times.h"
 #include "summary/heaviest_paths.h"
+#include "summary/idle.h"
 #include "summary/own_loops.h"
 #include "summary/own_spins.h"
 #include "summary/process_name.h"
@@ -349,9 +350,7 @@ static bool is_idle_loop(const struct groups *g, const struct run *run)
     if (class_of_run(g->tree, run) != CLASS_IDLE)
         return false;
     const struct shown_frame *stack = view_stack(g->v, run->at, &n);
-    while (n && !stack[n - 1].loop)
-        n--;
-    return n > 0;
+    return idle_event_loop(stack, n) != NULL;
 }
 
 /* Has G an event loop that idles for a twentieth of its time or more, and is kept from polling for

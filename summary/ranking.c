@@ -9,12 +9,13 @@ static const double much = 0.2;           /* of it: more than where it is spent,
 
 /* ---- ranks ---- */
 
-static bool names(const char *noun, const char *about)
+/* Are both the noun of one group?  Two groups may have the same words. */
+static bool same(const char *a, const char *b)
 {
-    return noun && about && str_eq(noun, about);
+    return a && a == b;
 }
 
-/* Does F tell what GROUP does, whatever that is?  Two groups may have the same words for a noun. */
+/* Does F tell what GROUP does, whatever that is? */
 static bool tells_of(const struct finding *f, const struct thread_group *group)
 {
     return f->about &&
@@ -119,18 +120,18 @@ static bool is_minor(const struct finding *a, const struct finding *b)
  * others that F names is no news where these have a finding. */
 static bool covers(const struct finding *printed, const struct finding *f)
 {
-    bool same = !f->about || !printed->about || str_eq(f->about, printed->about);
-    if (names(printed->also, f->about) || names(f->also, printed->about) ||
-        names(f->also, printed->also))
+    bool of_one = !f->about || !printed->about || f->about == printed->about;
+    if (same(printed->also, f->about) || same(f->also, printed->about) ||
+        same(f->also, printed->also))
         return true;
-    return (same || names(printed->blames, f->about)) && !is_minor(printed, f);
+    return (of_one || same(printed->blames, f->about)) && !is_minor(printed, f);
 }
 
 /* Is PRINTED about F's group, or about everything? */
 static bool is_about(const struct finding *printed, const struct finding *f)
 {
-    return !printed->about || names(printed->about, f->about) || names(printed->also, f->about) ||
-           names(f->also, printed->about);
+    return !printed->about || same(printed->about, f->about) || same(printed->also, f->about) ||
+           same(f->also, printed->about);
 }
 
 /* Is F printed already, or not worth its line beside the printed ones? */
@@ -157,9 +158,9 @@ static const struct finding *culprit_of(const struct findings *all, const struct
 {
     for (size_t i = 0; i < all->n; i++) {
         const struct finding *f = &all->items[i];
-        bool about = names(victim->blames, f->about) || names(victim->blames, f->also);
+        bool about = same(victim->blames, f->about) || same(victim->blames, f->also);
         /* Of two that wait for each other neither is. */
-        about &= !names(f->about, victim->about) && !names(f->blames, victim->about);
+        about &= !same(f->about, victim->about) && !same(f->blames, victim->about);
         if (about && !describes(f) && f->kind != FINDING_RESTS && is_news(all, f) &&
             !is_minor(f, victim))
             return f;

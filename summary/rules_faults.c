@@ -242,26 +242,29 @@ static double cpus_of_switches(const struct scene *s, const struct profile_usage
     return share_of(min_i64((int64_t)n * SWITCH_NS, u->system_ns), s->wall_ns);
 }
 
-/* What part of GROUP's time its N sleeps at NODE take, PART of all: the kernel's work.  Where they
- * are short, the sleeps, too: most of one is the way into it and out of it. */
-static void judge_sleeps(const struct scene *s, const struct thread_group *group, uint32_t node,
-                         uint64_t n, double part, struct finding *f)
+/* Does GROUP, which goes to sleep N times, sleep so briefly at NODE that most of a sleep is the way
+ * into it and out of it? */
+static bool sleeps_briefly(const struct scene *s, const struct thread_group *group, uint32_t node,
+                           uint64_t n)
 {
-    enum { SHORT_NS = 50 * 1000 };
+    enum { SHORT_NS = 50 * NS_PER_US };
+    int64_t asleep_ns = group->wall_ns - group->cpu_ns - group->runqueue_ns;
+    return class_of_node(s->g->tree, node) == CLASS_ORDINARY && asleep_ns < (int64_t)n * SHORT_NS;
+}
+
+/* What part of GROUP's time goes into switches: the kernel's SYSTEM_NS, and BRIEF sleeps, too. */
+static double price_of_switches(const struct thread_group *group, int64_t system_ns, bool brief)
+{
     int64_t asleep_ns = max_i64(group->wall_ns - group->cpu_ns - group->runqueue_ns, 0);
-    int64_t price_ns = rule_usage_of(group).system_ns;
-    if (class_of_node(s->g->tree, node) == CLASS_ORDINARY && asleep_ns < (int64_t)n * SHORT_NS) {
-        f->kind = FINDING_EXPLAINS;
-        price_ns += asleep_ns;
-    }
-    f->share = part * share_of(price_ns, group->wall_ns);
+    return share_of(system_ns + (brief ? asleep_ns : 0), group->wall_ns);
 }
 
 void rule_switches(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     struct profile_usage u = rule_usage_of(group);
-    double rate = rule_per_second(voluntary_of(group), s);
-    double cpus = cpus_of_switches(s, &u, voluntary_of(group));
+    uint64_t n = voluntary_of(group);
+    double rate = rule_per_second(n, s);
+    double cpus = cpus_of_switches(s, &u, n);
     double system = rule_system_share(&u);
     double part = 0;
     add_figure(f, "switches_per_s", rate);
@@ -274,7 +277,9 @@ void rule_switches(const struct scene *s, struct thread_group *group, struct fin
         return;
     struct text words = {0};
     add_figure(f, "path_share", part);
-    judge_sleeps(s, group, path.node, voluntary_of(group), part, f);
+    bool brief = sleeps_briefly(s, group, path.node, n);
+    f->kind = brief ? FINDING_EXPLAINS : f->kind;
+    f->share = part * price_of_switches(group, u.system_ns, brief);
     text_addf(&words, "%s go%s to sleep ", group->noun, group->plural ? "" : "es");
     text_add_thousands(&words, rate);
     text_add(&words, " times a second, ");

@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "tests/support/check_main.h"
 
-enum { MAX_ITEMS = 4 };
 static char main_noun[] = "main", worker_noun[] = "worker", helper_noun[] = "helper";
 static char words[] = "words";
 static struct thread_group groups[] = {
@@ -17,7 +16,7 @@ static struct thread_group groups[] = {
 static const struct groups all = {.items = groups, .n = 3};
 static struct ledger_row rows[2];
 static struct ledger ledger;
-static struct finding items[MAX_ITEMS];
+static struct finding items[2];
 static struct findings found;
 
 /* Main computes for 2 of 10 s, and waits for 6 s for the worker, which computes; 2 s it waits for
@@ -37,7 +36,6 @@ static void setup(void)
                              .idle_ns = 2 * (int64_t)NS_PER_S,
                              .rows = rows,
                              .n = 2};
-    found = (struct findings){.items = items};
 }
 
 static const char *noun_of(const char *name)
@@ -49,54 +47,58 @@ static const char *noun_of(const char *name)
 }
 
 /* A finding of KIND about a SHARE of ABOUT's time, in which that one computes. */
-static struct finding *add(const char *rule, const char *about, double share,
-                           enum finding_kind kind)
+static struct finding of(const char *rule, const char *about, double share, enum finding_kind kind)
 {
-    struct finding *f = &items[found.n++];
-    *f = (struct finding){.rule = rule,
-                          .about = noun_of(about),
-                          .share = share,
-                          .kind = kind,
-                          .causes = 1U << CAUSE_COMPUTES,
-                          .figures = {{"share", share}},
-                          .n_figures = 1,
-                          .words = words};
+    return (struct finding){.rule = rule,
+                            .about = noun_of(about),
+                            .share = share,
+                            .kind = kind,
+                            .causes = 1U << CAUSE_COMPUTES,
+                            .figures = {{"share", share}},
+                            .n_figures = 1,
+                            .words = words};
+}
+
+static struct finding blaming(struct finding f, const char *name)
+{
+    f.blames = noun_of(name);
     return f;
 }
 
-static void choose(void)
+static struct finding aside(struct finding f)
 {
+    f.aside = true;
+    return f;
+}
+
+/* Of A and B, in the order of their rules, FIRST is printed and then SECOND; NULL: nothing else. */
+static void assert_order(struct finding a, struct finding b, const char *first, const char *second)
+{
+    items[0] = a;
+    items[1] = b;
+    found = (struct findings){.items = items, .n = 2};
     for (size_t i = 0; i < found.n; i++)
         ranking_set(&items[i], &all, &ledger);
     ranking_choose(&found);
-}
-
-static void assert_order(const char *first, const char *second)
-{
-    ck_assert_uint_ge(found.n_printed, 1);
+    ck_assert_uint_eq(found.n_printed, second ? 2 : 1);
     ck_assert_str_eq(found.printed[0]->rule, first);
     if (second)
         ck_assert_str_eq(found.printed[1]->rule, second);
-    else
-        ck_assert_uint_eq(found.n_printed, 1);
 }
 
 START_TEST(what_explains_more_of_the_leaders_time_comes_first)
 {
     setup();
-    add("gc", "main", 0.2, FINDING_EXPLAINS);
-    add("imports", "worker", 0.7, FINDING_EXPLAINS); /* of it 6 s end there */
-    choose();
-    assert_order("imports", "gc");
+    assert_order(of("gc", "main", 0.2, FINDING_EXPLAINS),
+                 of("imports", "worker", 0.7, FINDING_EXPLAINS), /* of it 6 s end there */
+                 "imports", "gc");
     ck_assert_int_eq(items[1].ends_ns, 6 * (int64_t)NS_PER_S);
     ck_assert_ptr_eq(items[1].row, &rows[0]);
     ck_assert_double_eq_tol(items[1].explains, 6.0 / 8, 1e-9); /* outside of waits for work */
     ck_assert_double_eq_tol(items[0].explains, 0.2 / 0.8, 1e-9);
-    setup();
-    add("gc", "main", 0.2, FINDING_EXPLAINS);
-    add("imports", "helper", 1, FINDING_EXPLAINS); /* nobody waits for it */
-    choose();
-    assert_order("gc", "imports");
+    assert_order(of("gc", "main", 0.2, FINDING_EXPLAINS),
+                 of("imports", "helper", 1, FINDING_EXPLAINS), /* nobody waits for it */
+                 "gc", "imports");
     ck_assert_int_eq(items[1].level, LEVEL_ELSEWHERE);
 }
 END_TEST
@@ -104,114 +106,80 @@ END_TEST
 START_TEST(of_about_as_much_the_earlier_rule_comes_first)
 {
     setup();
-    add("gc", "main", 0.4, FINDING_EXPLAINS);
-    add("imports", "main", 0.45, FINDING_EXPLAINS);
-    choose();
-    assert_order("gc", "imports");
-    setup();
-    add("gc", "main", 0.3, FINDING_EXPLAINS);
-    add("imports", "main", 0.45, FINDING_EXPLAINS);
-    choose();
-    assert_order("imports", "gc");
+    assert_order(of("gc", "main", 0.4, FINDING_EXPLAINS),
+                 of("imports", "main", 0.45, FINDING_EXPLAINS), "gc", "imports");
+    assert_order(of("gc", "main", 0.3, FINDING_EXPLAINS),
+                 of("imports", "main", 0.45, FINDING_EXPLAINS), "imports", "gc");
 }
 END_TEST
 
 START_TEST(why_comes_before_where_unless_it_is_little)
 {
+    const struct finding computes = of("computes", "main", 0.7, FINDING_DESCRIBES);
     setup();
-    add("computes", "main", 0.7, FINDING_DESCRIBES);
-    add("gc", "main", 0.3, FINDING_EXPLAINS);
-    choose();
-    assert_order("gc", "computes"); /* which is about more than twice as much */
-    setup();
-    add("computes", "main", 0.7, FINDING_DESCRIBES);
-    add("gc", "main", 0.1, FINDING_EXPLAINS);
-    choose();
-    assert_order("computes", "gc");
-    setup();
-    add("computes", "main", 0.7, FINDING_DESCRIBES);
-    add("gc", "main", 0.4, FINDING_EXPLAINS);
-    choose();
-    assert_order("gc", NULL);
+    assert_order(computes, of("gc", "main", 0.3, FINDING_EXPLAINS), "gc", "computes");
+    assert_order(computes, of("gc", "main", 0.1, FINDING_EXPLAINS), "computes", "gc");
+    assert_order(computes, of("gc", "main", 0.4, FINDING_EXPLAINS), "gc", NULL); /* it is half */
 }
 END_TEST
 
 START_TEST(what_may_be_a_price_comes_behind)
 {
+    const struct finding gc = of("gc", "main", 0.3, FINDING_EXPLAINS);
     setup();
-    add("cpu_wait", "main", 0.7, FINDING_BEHIND);
-    add("gc", "main", 0.3, FINDING_EXPLAINS);
-    choose();
-    assert_order("gc", "cpu_wait");
-    setup();
-    add("switches", "main", 0.7, FINDING_BEHIND)->aside = true;
-    add("gc", "main", 0.3, FINDING_EXPLAINS);
-    choose();
-    assert_order("gc", NULL);
+    assert_order(of("cpu_wait", "main", 0.7, FINDING_BEHIND), gc, "gc", "cpu_wait");
+    assert_order(aside(of("switches", "main", 0.7, FINDING_BEHIND)), gc, "gc", NULL);
 }
 END_TEST
 
 START_TEST(a_culprit_comes_before_its_victim)
 {
+    const struct finding victim = blaming(of("waits_for", "main", 0.7, FINDING_EXPLAINS), "helper");
     setup();
-    add("waits_for", "main", 0.7, FINDING_EXPLAINS)->blames = helper_noun;
-    add("gc", "helper", 0.6, FINDING_EXPLAINS);
-    choose();
-    assert_order("gc", "waits_for");
-    setup();
-    add("waits_for", "main", 0.7, FINDING_EXPLAINS)->blames = helper_noun;
-    add("gc", "helper", 0.2, FINDING_EXPLAINS); /* of too little of the wait */
-    choose();
-    assert_order("waits_for", "gc");
-    setup();
-    add("waits_for", "main", 0.7, FINDING_EXPLAINS)->blames = helper_noun;
-    add("event_loop", "helper", 1, FINDING_RESTS); /* which keeps nobody */
-    choose();
-    assert_order("waits_for", "event_loop");
-}
-END_TEST
-
-/* Of two threads that wait for each other nobody asks while others work. */
-START_TEST(a_standstill_leads_if_the_user_waits_for_it)
-{
-    setup();
-    add("gc", "main", 0.3, FINDING_EXPLAINS);
-    add("deadlock", "main", 1, FINDING_VERDICT);
-    choose();
-    assert_order("deadlock", "gc");
-    setup();
-    add("gc", "main", 0.3, FINDING_EXPLAINS);
-    add("deadlock", "helper", 1, FINDING_VERDICT);
-    choose();
-    assert_order("gc", "deadlock");
-    setup();
-    add("computes", "main", 0.7, FINDING_DESCRIBES);
-    add("deadlock", "helper", 1, FINDING_VERDICT);
-    choose();
-    assert_order("deadlock", "computes");
-}
-END_TEST
-
-/* It tells what that one does, whatever it is. */
-START_TEST(whom_a_finding_blames_is_of_what_it_explains)
-{
-    setup();
-    struct finding *f = add("waits_meanwhile", "helper", 1, FINDING_EXPLAINS);
-    f->causes = 1U << CAUSE_JOIN;
-    f->blames = worker_noun;
-    choose();
-    ck_assert_int_eq(f->ends_ns, 6 * (int64_t)NS_PER_S);
-    ck_assert_int_eq(f->level, LEVEL_EXPLAINS);
+    assert_order(victim, of("gc", "helper", 0.6, FINDING_EXPLAINS), "gc", "waits_for");
+    /* of too little of the wait; which keeps nobody */
+    assert_order(victim, of("gc", "helper", 0.2, FINDING_EXPLAINS), "waits_for", "gc");
+    assert_order(victim, of("event_loop", "helper", 1, FINDING_RESTS), "waits_for", "event_loop");
 }
 END_TEST
 
 START_TEST(of_two_that_blame_each_other_the_larger_comes_first)
 {
     setup();
-    add("waits_for", "main", 0.9, FINDING_EXPLAINS)->blames = worker_noun;
-    add("gil", "worker", 0.7, FINDING_EXPLAINS)->blames = main_noun;
-    choose();
-    assert_order("waits_for", "gil");
+    assert_order(blaming(of("waits_for", "main", 0.9, FINDING_EXPLAINS), "worker"),
+                 blaming(of("gil", "worker", 0.7, FINDING_EXPLAINS), "main"), "waits_for", "gil");
+}
+END_TEST
+
+/* Of two threads that wait for each other nobody asks while others work. */
+START_TEST(a_standstill_leads_if_the_user_waits_for_it)
+{
+    const struct finding gc = of("gc", "main", 0.3, FINDING_EXPLAINS);
+    const struct finding others = of("deadlock", "helper", 1, FINDING_VERDICT);
+    setup();
+    assert_order(gc, of("deadlock", "main", 1, FINDING_VERDICT), "deadlock", "gc");
+    assert_order(gc, others, "gc", "deadlock");
+    assert_order(of("computes", "main", 0.7, FINDING_DESCRIBES), others, "deadlock", "computes");
+}
+END_TEST
+
+/* It tells what that one does, whatever it is. */
+START_TEST(whom_a_finding_blames_is_of_what_it_explains)
+{
+    struct finding f = blaming(of("waits_meanwhile", "helper", 1, FINDING_EXPLAINS), "worker");
+    f.causes = 1U << CAUSE_JOIN;
+    setup();
+    assert_order(f, of("gc", "main", 0.3, FINDING_EXPLAINS), "waits_meanwhile", "gc");
+    ck_assert_int_eq(items[0].ends_ns, 6 * (int64_t)NS_PER_S);
+    ck_assert_int_eq(items[0].level, LEVEL_EXPLAINS);
+}
+END_TEST
+
+START_TEST(who_sleeps_keeps_nobody)
+{
+    setup();
+    assert_order(of("sleeps", "main", 0.8, FINDING_SLEEPS),
+                 of("gc", "helper", 0.3, FINDING_EXPLAINS), "gc", "sleeps");
 }
 END_TEST
 
@@ -221,21 +189,9 @@ START_TEST(where_the_leader_only_waits_for_work_others_explain_nothing)
     setup();
     ledger.n = 0;
     ledger.idle_ns = ledger.wall_ns;
-    add("computes", "helper", 0.9, FINDING_DESCRIBES);
-    add("event_loop", "main", 1, FINDING_RESTS);
-    choose();
-    assert_order("event_loop", "computes");
+    assert_order(of("computes", "helper", 0.9, FINDING_DESCRIBES),
+                 of("event_loop", "main", 1, FINDING_RESTS), "event_loop", "computes");
     ck_assert_int_eq(items[0].level, LEVEL_OTHERS);
-}
-END_TEST
-
-START_TEST(who_sleeps_keeps_nobody)
-{
-    setup();
-    add("sleeps", "main", 0.8, FINDING_SLEEPS);
-    add("gc", "helper", 0.3, FINDING_EXPLAINS);
-    choose();
-    assert_order("gc", "sleeps");
 }
 END_TEST
 
