@@ -123,11 +123,17 @@ static struct futex_lock decode_rwlock_at(const struct futex_call *c, uint64_t a
     return found(c, THING_RWLOCK, addr, writer);
 }
 
+/* An rwlock's word, or another one with such a value. */
+static bool may_be_rwlock(const struct futex_call *c)
+{
+    return c->op == FUTEX_WAIT_BITSET &&
+           (c->val == RWLOCK_PHASE_IS_READ || c->val == RWLOCK_WAITED) && c->addr >= RWLOCK_WRITER;
+}
+
 /* The word is one of two of the lock.  If both readings fit there is no answer. */
 static struct futex_lock decode_rwlock(const struct futex_call *c)
 {
-    if (c->op != FUTEX_WAIT_BITSET || (c->val != RWLOCK_PHASE_IS_READ && c->val != RWLOCK_WAITED) ||
-        c->addr < RWLOCK_WRITER)
+    if (!may_be_rwlock(c))
         return found(c, THING_UNKNOWN, 0, 0);
     struct futex_lock phase = decode_rwlock_at(c, c->addr - RWLOCK_PHASE_FUTEX);
     struct futex_lock writers = decode_rwlock_at(c, c->addr - RWLOCK_WRITERS_FUTEX);
@@ -167,5 +173,6 @@ struct futex_lock futex_lock_decode(const uint64_t args[6], struct mem *mem)
         struct futex_lock other = kinds[i](&c);
         lock = other.thing ? other : lock;
     }
+    lock.passing = !lock.thing && may_be_rwlock(&c);
     return lock;
 }

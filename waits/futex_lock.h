@@ -18,6 +18,7 @@ struct futex_lock {
     uint64_t addr;         /* of the lock; 0: of a thread */
     bool shared;           /* between processes: the owner may be in another one */
     bool timed;            /* the call has a time-out; known whatever the thing is */
+    bool passing;          /* unknown, but so is an rwlock that is just given on */
 };
 /* ARGS: of the call futex(2).  MEM: recorded with it, or live.  Bytes that fit by chance are taken
  * for a lock: the functions on the stack have to say so, too. */

@@ -165,7 +165,8 @@ struct wait_side wait_owner_of_futex(struct wait_owners *w, const struct sample_
     struct futex_lock lock = futex_lock_decode(wait.args, recorded);
     const struct reading reading = {m->snapshot.taken_ns, m->snapshot.read_ns};
     struct wait_side side = find_side(w, &wait, &lock, &reading);
-    if (side.thing && lock.addr)
+    bool may_be_read_later = lock.passing && m->head.flags & SAMPLE_LOCK_WATCHED;
+    if ((side.thing && lock.addr) || may_be_read_later)
         (void)remember(w, m, &side, lock.addr);
     return side;
 }
@@ -315,6 +316,8 @@ static void doubt(struct wait_owners *w, const struct lock_wait *ended, const st
                   wait_owners_changed changed, void *ctx)
 {
     struct passing passing = passing_of(m);
+    if (!ended->addr)
+        return;
     for (size_t i = 0; i < w->n_waits; i++) {
         struct lock_wait *other = &w->waits[i];
         if (other->addr != ended->addr || other->sample.process != ended->sample.process ||
@@ -369,7 +372,7 @@ static struct wait_side read_again(struct wait_owners *w, const struct lock_wait
     struct futex_lock lock = futex_lock_decode(wait->args, mem);
     now.done_ns = clock_now_ns();
     struct wait_side side = find_side(w, wait, &lock, read ? read : &now);
-    if (side.thing == wait->side.thing && lock.addr == wait->addr)
+    if (!wait->addr || (side.thing == wait->side.thing && lock.addr == wait->addr))
         return side;
     return without_holder(&wait->side);
 }
@@ -401,6 +404,7 @@ static void read_doubted(struct wait_owners *w, wait_owners_changed changed, voi
         struct wait_side side = read_once(w, wait);
         bool same = blockers_are_same(&side.blocker, &wait->side.blocker);
         wait->side = side;
+        wait->addr = wait->addr ? wait->addr : side.addr;
         if (!same)
             changed(ctx, wait->sample.thread, &side, wait->doubted_ns);
     }
@@ -470,6 +474,7 @@ void wait_owners_see_lock(struct wait_owners *w, const struct lock_message *m,
             continue; /* it has it by now, and its wait is over */
         bool same = blockers_are_same(&side.blocker, &wait->side.blocker);
         wait->side = side;
+        wait->addr = wait->addr ? wait->addr : side.addr;
         seen = wait;
         if (!same)
             change_at(wait, m, changed, ctx);

@@ -17,7 +17,7 @@
 struct lock_wait {
     struct message sample; /* the message that found it */
     uint64_t args[6];      /* of its call futex(2) */
-    uint64_t addr;         /* of the lock */
+    uint64_t addr;         /* of the lock; 0: not found yet */
     struct wait_side side;
     bool watched;           /* the sampler tells who has it: wait_owners_see_lock() */
     struct py_lock py_lock; /* addr 0: it is none of Python's */

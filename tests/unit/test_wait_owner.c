@@ -1,6 +1,7 @@
 /* Who has a lock, of processes that are all this one. */
 #include "waits/wait_owner.h"
 
+#include <linux/futex.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -149,13 +150,14 @@ static struct {
     } changes[MOST_NOTED];
     size_t n;
 } noted;
+static enum wait_thing wanted_thing = THING_MUTEX;
 
 static void note_change(void *ctx, uint32_t task, const struct wait_side *side, int64_t at_ns)
 {
     (void)ctx;
     ck_assert_uint_eq(task, WAITER);
     ck_assert_uint_lt(noted.n, MOST_NOTED);
-    ck_assert_int_eq(side->thing, THING_MUTEX);
+    ck_assert_int_eq(side->thing, wanted_thing);
     noted.changes[noted.n].holder = side->blocker.tid;
     noted.changes[noted.n++].at_ms = at_ns / MS;
 }
@@ -206,6 +208,35 @@ START_TEST(a_reading_counts_from_the_middle_since_the_one_before)
     see_lock(OWNER, BEGUN_MS + 18, BEGUN_MS + 28);
     assert_change(1, 1077, BEGUN_MS + 23);
     ck_assert_uint_eq(noted.n, 2);
+}
+END_TEST
+
+/* Its sample found that nobody had it: the next reading does not. */
+START_TEST(an_rwlock_that_is_just_given_on_is_read_later)
+{
+    enum { WAITED = 3, PHASE_AND_LOCKED = 3, WRITERS_FUTEX = 12, WRITER = 24 };
+    struct sample_message m = sample_of_waiter();
+    struct lock_message lock = {
+        .head = {.time_ns = (int64_t)(BEGUN_MS + 4) * MS, .look_ns = (int64_t)INTERVAL_MS * MS},
+        .before = WRITERS_FUTEX,
+        .n_bytes = WRITER + sizeof(uint32_t)};
+    const uint32_t words[] = {PHASE_AND_LOCKED, 0, 1, WAITED, 0, 0, OWNER};
+    memset(shared, 0, sizeof *shared);
+    noted.n = 0;
+    m.head.flags = SAMPLE_LOCK_WATCHED;
+    m.head.time_ns = (int64_t)BEGUN_MS * MS;
+    m.snapshot.syscall_args[0] = lock.word = (uintptr_t)shared + WRITERS_FUTEX;
+    m.snapshot.syscall_args[1] = FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG;
+    m.snapshot.syscall_args[2] = WAITED;
+    struct message owner = thread_of(0, 1077, OWNER);
+    thread_ids_add(&w.ids, &owner);
+    ck_assert_int_eq(wait_owner_of_futex(&w, &m, processes[0].live).thing, THING_UNKNOWN);
+    memcpy(lock.bytes, words, sizeof words);
+    wanted_thing = THING_RWLOCK;
+    wait_owners_see_lock(&w, &lock, note_change, NULL);
+    wanted_thing = THING_MUTEX;
+    ck_assert_uint_eq(noted.n, 1);
+    assert_change(0, 1077, BEGUN_MS + 2);
 }
 END_TEST
 
@@ -384,4 +415,5 @@ CHECK_MAIN_WITH("wait_owner", 20, setup, teardown,
                 a_python_lock_that_changes_hands_is_searched_for_again,
                 a_python_lock_changes_no_hands_because_the_recording_ends,
                 a_holder_found_behind_a_hand_over_was_none_before_it,
-                a_holder_found_during_a_hand_over_is_none, a_lock_of_many_waiters_is_read_once)
+                a_holder_found_during_a_hand_over_is_none,
+                an_rwlock_that_is_just_given_on_is_read_later, a_lock_of_many_waiters_is_read_once)
