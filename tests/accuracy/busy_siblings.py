@@ -10,7 +10,7 @@ from support.measure import measured, share_of_samples
 from support.outcome import end_with
 from support.wallspy import record
 
-SECONDS = 6
+SECONDS = 9
 RATE = 100
 CATCHES = 0.1
 # of the time: wakes, waits for a CPU, or fell asleep between the look and the request

@@ -20,6 +20,8 @@ TROUBLE = ("eintr", "short", "early", "odd")
 NOT_CALLS = (*TROUBLE, "late_max_us")
 # Late time-outs are the machine's as a rule; a time-out that starts anew at each stop never ends.
 NOISE_S = 0.25
+# All of so few calls may be cut by chance: one of send_large takes up to a second.
+FEW = 5
 
 
 @dataclasses.dataclass
@@ -106,7 +108,8 @@ class Calls(HarmTest):
         for name, n in compared.calls().items():
             with self.measurable():
                 self.assertGreater(n, 0, name)
-            self.assertGreater(n, compared.sampled[f"{name}.bad"], name)
+            if n > FEW:
+                self.assertGreater(n, compared.sampled[f"{name}.bad"], name)
 
     def test_cut_race(self):
         self.assert_counted(compare("cut", "race", 1.5))
