@@ -395,7 +395,12 @@ void profile_end_thread(struct profile *p, thread_id id, int64_t end_ns)
 
 int64_t profile_time_step_ns(const struct profile *p)
 {
-    return p->threads.step_ns;
+    return p->threads.exact.step_ns;
+}
+
+const struct exact_time *profile_exact_time(const struct profile *p)
+{
+    return &p->threads.exact;
 }
 
 /* ---- the whole ---- */
@@ -407,7 +412,7 @@ void profile_end(struct profile *p, int64_t end_ns)
         if (!p->threads.items[i].ended && !p->threads.items[i].closed)
             p->threads.items[i].end_ns = end_ns;
     thread_table_scale_weights(&p->threads);
-    profile_set_number(p, METRIC_TIME_STEP_S, (double)p->threads.step_ns / NS_PER_S);
+    profile_set_number(p, METRIC_TIME_STEP_S, (double)p->threads.exact.step_ns / NS_PER_S);
     profile_set_number(p, METRIC_THREADS_FOLDED, (double)p->threads.n_folded);
     profile_set_number(p, METRIC_THREADS_WITHOUT_A_SAMPLE, (double)p->threads.n_without_a_run);
 }

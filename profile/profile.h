@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "profile/exact_time.h"
 #include "profile/frame.h"
 #include "profile/ids.h"
 #include "profile/metrics.h"
@@ -23,7 +24,8 @@ struct profile;
 
 /* LIMIT in bytes for all that the profile holds; 0: none.  Half of the limit is for time, half
  * for stacks and names.  Where time does not fit, the time lines become coarser (runs in like
- * states are joined within steps of time, profile_time_step_ns()), and ended threads become one per
+ * states are joined within steps of time, profile_time_step_ns(), but for a part of the time,
+ * profile_exact_time()), and ended threads become one per
  * name: no sum is lost.  Where stacks do not fit, new ones end in "[storage full]" from where they
  * are new, and new waits keep only their call, counted as METRIC_STACKS_REFUSED,
  * METRIC_FRAMES_REFUSED, METRIC_NAMES_REFUSED, METRIC_WAITS_REFUSED; older ones lose whom they were
@@ -32,6 +34,8 @@ struct profile;
 struct profile *profile_new(size_t limit);
 /* Within steps of this length the order of runs is lost; 0: nowhere. */
 int64_t profile_time_step_ns(const struct profile *p);
+/* Where it is not lost all the same; valid as long as P. */
+const struct exact_time *profile_exact_time(const struct profile *p);
 struct profile *profile_free(struct profile *p);
 
 string_id profile_string(struct profile *p, const char *s); /* copies; "" is a string, not none */

@@ -1,5 +1,7 @@
 #include "profile/runs.h"
 
+#include <string.h>
+
 #include "base/hash.h"
 
 void run_join(struct run *last, const struct run *next)
@@ -73,5 +75,21 @@ size_t runs_join(struct run *runs, size_t n, int64_t step_ns)
         i += in_step;
     }
     index_release(&seen);
+    return kept;
+}
+
+size_t runs_coarsen(struct run *runs, size_t n, const struct exact_time *e)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n;) {
+        size_t from = i;
+        int64_t until_ns;
+        bool exact = exact_time_has(e, runs[from].start_ns, &until_ns);
+        do /* one that goes on beyond stands by itself: its end is no other's to move */
+            i++;
+        while (i < n && run_end_ns(&runs[i]) <= until_ns);
+        memmove(runs + kept, runs + from, (i - from) * sizeof *runs);
+        kept += exact ? i - from : runs_join(runs + kept, i - from, e->step_ns);
+    }
     return kept;
 }

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "profile/exact_time.h"
 #include "profile/profile.h"
 
 /* Adds NEXT's time and counts to LAST. */
@@ -18,3 +19,5 @@ bool run_goes_on(const struct run *last, const struct run *next);
  * STEP_NS or more.  Returns how many are left, in the beginning of RUNS.  INT64_MAX: all of them,
  * which then need not be by time. */
 size_t runs_join(struct run *runs, size_t n, int64_t step_ns);
+/* The same where E has no exact time; elsewhere they stay as they are. */
+size_t runs_coarsen(struct run *runs, size_t n, const struct exact_time *e);

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/minmax.h"
 #include "base/text.h"
 #include "profile/runs.h"
 
@@ -16,6 +17,7 @@ enum {
     MAX_MARKS = 256,       /* windows of a thread: some 10 KiB */
     LAST_STEP_S = 1 << 24, /* half a year */
     PLAIN_STEP_S = 64,     /* from such a step on waits lose their other sides */
+    MOST_EVERY = 1 << 20,  /* windows, of which one is exact: some 100 days */
 };
 static const int64_t first_step_ns = NS_PER_S;
 static const char others[] = "others";
@@ -86,13 +88,14 @@ static bool has_room(const struct thread_table *t, const struct profile_thread *
 }
 
 /* Within a step the order is lost, and with it what was counted until a mark. */
-static void join_runs(struct thread_table *t, struct profile_thread *thread, int64_t step_ns)
+static void join_runs(struct thread_table *t, struct profile_thread *thread)
 {
     thread->n_marks = 0;
     set_mark_capacity(t, thread, 0);
     if (thread->n_runs < 2)
         return;
-    thread->n_runs = runs_join(thread->runs, thread->n_runs, step_ns);
+    thread->n_runs = thread->n_folded ? runs_join(thread->runs, thread->n_runs, INT64_MAX)
+                                      : runs_coarsen(thread->runs, thread->n_runs, &t->exact);
     set_capacity(t, thread, thread->n_runs);
 }
 
@@ -104,21 +107,67 @@ static void make_waits_plain(struct thread_table *t)
             t->items[i].runs[k].at.wait = t->plain_wait(t->profile, t->items[i].runs[k].at.wait);
 }
 
+/* Where the newest run begins; only those of threads in order count. */
+static int64_t newest_ns(const struct thread_table *t)
+{
+    int64_t newest = 0;
+    for (size_t i = 0; i < t->n; i++) {
+        const struct profile_thread *thread = &t->items[i];
+        if (thread->n_runs && !thread->n_folded)
+            newest = max_i64(newest, thread->runs[thread->n_runs - 1].start_ns);
+    }
+    return newest;
+}
+
+/* What the runs of exact time take. */
+static size_t exact_bytes(const struct thread_table *t)
+{
+    size_t n = 0;
+    int64_t until_ns;
+    for (size_t i = 0; i < t->n; i++)
+        for (size_t k = 0; !t->items[i].n_folded && k < t->items[i].n_runs; k++)
+            n += exact_time_has(&t->exact, t->items[i].runs[k].start_ns, &until_ns);
+    return n * sizeof(struct run);
+}
+
+/* NONE: nothing is, but what comes. */
+static void thin_out_exact(struct exact_time *e, int64_t newest_ns, bool none)
+{
+    e->every = none || e->every > MOST_EVERY ? 0 : e->every * 2;
+    if (!e->every)
+        e->since_ns = newest_ns;
+}
+
+/* What is exact from now on: the newest time, and as many windows as a quarter of the limit has
+ * room for. */
+static void choose_exact(struct thread_table *t, int64_t newest_ns)
+{
+    struct exact_time *e = &t->exact;
+    if (!e->step_ns)
+        *e = (struct exact_time){.step_ns = first_step_ns, .every = 1};
+    e->since_ns = e->every ? newest_ns - exact_window_ns() : newest_ns;
+    while (exact_bytes(t) > t->limit / 4 && e->every)
+        thin_out_exact(e, newest_ns, false);
+}
+
 /* Until half of the limit is free, so that this is not soon due again.  The runs since the last
- * time are still fine, so the present step is tried first.  Different stacks stay different,
- * however long the step. */
+ * time are still fine, so the present step is tried first.  Where a step of a minute does not make
+ * room enough the exact time goes, too.  Different stacks stay different, however long the step. */
 static void coarsen(struct thread_table *t)
 {
-    int64_t step_ns = t->step_ns ? t->step_ns : first_step_ns;
-    for (;; step_ns *= 2) {
-        if (step_ns / NS_PER_S >= PLAIN_STEP_S && t->plain_wait)
+    int64_t newest = newest_ns(t);
+    choose_exact(t, newest);
+    for (;; t->exact.step_ns *= 2) {
+        int64_t step_s = t->exact.step_ns / NS_PER_S;
+        if (step_s >= PLAIN_STEP_S && t->plain_wait)
             make_waits_plain(t);
+        if (step_s > PLAIN_STEP_S)
+            thin_out_exact(&t->exact, newest, step_s >= LAST_STEP_S);
         for (size_t i = 0; i < t->n; i++)
-            join_runs(t, &t->items[i], step_ns);
-        t->step_ns = step_ns;
+            join_runs(t, &t->items[i]);
         if (bytes(t) <= t->limit / 2)
             return;
-        if (step_ns / NS_PER_S >= LAST_STEP_S)
+        if (step_s >= LAST_STEP_S)
             break;
     }
     /* With room for much the runs that come fine can be joined again: what is refused is lost. */
@@ -290,7 +339,7 @@ static void fold_older_half(struct thread_table *t)
     t->n_folded += n;
     for (size_t i = 0; i < t->n; i++)
         if (t->items[i].n_folded)
-            join_runs(t, &t->items[i], INT64_MAX);
+            join_runs(t, &t->items[i]);
 }
 
 void thread_table_end(struct thread_table *t, thread_id id)

@@ -1,10 +1,11 @@
 /* The threads of a profile and their time lines, within a bound.  At the bound the time lines
- * become coarser (runs.h), by steps of a second first, then of two, four …  Where more threads have
- * ended than may have a row each, those that ended first become one per process and name.  Private
- * to profile/. */
+ * become coarser (runs.h), by steps of a second first, then of two, four …, but for some windows of
+ * time, which have a quarter of the bound (exact_time.h).  Where more threads have ended than may
+ * have a row each, those that ended first become one per process and name.  Private to profile/. */
 #pragma once
 
 #include "base/hash.h"
+#include "profile/exact_time.h"
 #include "profile/profile.h"
 #include "profile/strings.h"
 
@@ -14,9 +15,9 @@ typedef wait_id plain_wait(struct profile *p, wait_id id);
 struct thread_table {
     struct profile_thread *items; /* by id − 1 */
     size_t n, capacity;
-    size_t limit, run_bytes;  /* LIMIT 0: none */
-    size_t most_ended;        /* threads with a row each */
-    int64_t step_ns;          /* 0: full resolution */
+    size_t limit, run_bytes; /* LIMIT 0: none */
+    size_t most_ended;       /* threads with a row each */
+    struct exact_time exact;
     bool full;                /* no step makes enough room */
     uint64_t n_folded;        /* ended threads that were folded into one per name */
     uint64_t n_without_a_run; /* ended so, and left out */

@@ -84,7 +84,7 @@ int64_t circles_ns(const struct scene *s, const struct wait_graph *graph, int cy
 struct wait_graph circles_find(const struct scene *s)
 {
     struct wait_graph graph = {0};
-    if (profile_time_step_ns(s->p) >= LEAST_CIRCLE_NS)
+    if (!is_exact_at_end(s->p, LEAST_CIRCLE_NS))
         return graph;
     graph_at_end(s, &graph);
     for (int cycle = graph.n_cycles; cycle > 0; cycle--) /* to drop one changes those after it */

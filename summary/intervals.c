@@ -69,6 +69,27 @@ void intervals_unite(struct intervals *all)
     all->n = ends + 1;
 }
 
+void intervals_keep_exact(struct intervals *all, const struct profile *p)
+{
+    const struct exact_time *exact = profile_exact_time(p);
+    struct intervals kept = {.n = 0};
+    if (exact_time_from(exact, INT64_MIN))
+        return;
+    for (size_t i = 0; i < all->n; i++)
+        for (int64_t at_ns = all->items[i].start_ns, until_ns; at_ns < all->items[i].end_ns;
+             at_ns = until_ns)
+            if (exact_time_has(exact, at_ns, &until_ns))
+                intervals_join(&kept,
+                               (struct interval){at_ns, min_i64(until_ns, all->items[i].end_ns)});
+    free(all->items);
+    *all = kept;
+}
+
+bool is_exact_at_end(const struct profile *p, int64_t ns)
+{
+    return exact_time_from(profile_exact_time(p), profile_end_ns(p) - ns);
+}
+
 /* ---- runs ---- */
 
 /* The first of THREAD's runs that ends after NS, from its run LOW on. */

@@ -68,20 +68,22 @@ static void split_waits(const struct accounts *a, const struct share *share, enu
         intervals_join(is_open_wait(a, share->thread, p.run, busy) ? ret_waits : ret_rest, p.when);
 }
 
-/* Books WAITS of SHARE, of a leading thread, with BUSY, and leaves REST there. */
-static void book_waits(struct accounts *a, struct share *share, struct thread_group *busy,
-                       const struct intervals *waits, struct intervals rest)
+/* Books WAITS of SHARE, the leading thread's of B, with BUSY, and leaves REST there. */
+static void book_waits(struct accounts *a, const struct booking *b, struct share *share,
+                       struct thread_group *busy, const struct intervals *waits,
+                       struct intervals rest)
 {
     struct account *account = account_of(a, busy, LEDGER_MEANWHILE);
     for (size_t i = 0; i < busy->n; i++)
         account_add(account, share->thread, busy->threads[i]->thread, waits);
-    account->ns += intervals_ns(waits);
+    account->ns += booking_ns(b, waits);
     intervals_release(&share->times);
     share->times = rest;
 }
 
-/* Books the waits of a leading thread for its children, if these are alike, whatever they do. */
-static void book_children(struct accounts *a, struct share *share, struct intervals *ret_waits)
+/* Books the waits of B's leading thread for its children, if these are alike, whatever they do. */
+static void book_children(struct accounts *a, const struct booking *b, struct share *share,
+                          struct intervals *ret_waits)
 {
     struct thread_group *children = groups_of_children(a->g, share->thread->process);
     struct intervals rest = {.n = 0};
@@ -92,7 +94,7 @@ static void book_children(struct accounts *a, struct share *share, struct interv
         intervals_join(is_wait ? ret_waits : &rest, p.when);
     }
     if (children && ret_waits->n)
-        book_waits(a, share, children, ret_waits, rest);
+        book_waits(a, b, share, children, ret_waits, rest);
     else
         intervals_release(&rest);
 }
@@ -110,7 +112,8 @@ static struct meanwhile find_meanwhile(const struct accounts *a, const struct th
 
 /* Books the open waits of a leading thread with those who are busy meanwhile, if there are any. */
 static void book_meanwhile(struct accounts *a, const struct thread_group *leader,
-                           struct share *share, struct intervals *ret_waits)
+                           const struct booking *b, struct share *share,
+                           struct intervals *ret_waits)
 {
     struct intervals rest;
     struct meanwhile m = find_meanwhile(a, leader, share, BUSY_WORK, ret_waits, &rest);
@@ -120,7 +123,7 @@ static void book_meanwhile(struct accounts *a, const struct thread_group *leader
         m = find_meanwhile(a, leader, share, BUSY_KEPT, ret_waits, &rest);
     }
     if (m.busy)
-        book_waits(a, share, m.busy, ret_waits, rest);
+        book_waits(a, b, share, m.busy, ret_waits, rest);
     else
         intervals_release(&rest);
 }
@@ -143,11 +146,10 @@ static void book_thread(struct accounts *a, const struct thread_group *leader,
 {
     booking_init(b, a->g, a->h, thread);
     a->wall_ns += thread->end_ns - thread->start_ns;
-    a->unseen_ns += b->unseen_ns;
-    /* Where time was coarsened no coincidence is known. */
-    if (profile_time_step_ns(a->g->p) == 0 && a->n <= MOST_ASKING) {
-        book_children(a, booking_share(b, thread), &ret_waits->for_children);
-        book_meanwhile(a, leader, booking_share(b, thread), &ret_waits->for_others);
+    a->unseen_ns += (int64_t)((double)b->unseen_ns * b->stands_for);
+    if (b->exact && a->n <= MOST_ASKING) { /* else no coincidence is known */
+        book_children(a, b, booking_share(b, thread), &ret_waits->for_children);
+        book_meanwhile(a, leader, b, booking_share(b, thread), &ret_waits->for_others);
     }
     for (size_t i = 0; i < b->n; i++) {
         const struct share *share = &b->shares[i];
@@ -156,7 +158,7 @@ static void book_thread(struct accounts *a, const struct thread_group *leader,
         struct account *account = account_of(a, groups_of(a->g, share->thread),
                                              share->thread == thread ? LEDGER_OWN : LEDGER_READ);
         account_add(account, thread, share->thread, &share->times);
-        account->ns += intervals_ns(&share->times);
+        account->ns += booking_ns(b, &share->times);
     }
 }
 

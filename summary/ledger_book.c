@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/share.h"
 
 enum { MAX_EDGES = 8 };
 
@@ -74,8 +75,18 @@ void booking_init(struct booking *b, const struct groups *g, struct holders *h,
                   const struct profile_thread *thread)
 {
     struct walk w = {.b = b, .g = g, .h = h, .threads = {thread}, .n = 1};
+    const struct interval all = {thread->start_ns, thread->end_ns};
+    struct intervals times = {.n = 0};
     *b = (struct booking){0};
-    follow(&w, (struct interval){thread->start_ns, thread->end_ns});
+    intervals_join(&times, all);
+    intervals_keep_exact(&times, g->p);
+    b->exact = times.n > 0;
+    if (!b->exact)
+        intervals_join(&times, all);
+    b->stands_for = share_of(all.end_ns - all.start_ns, intervals_ns(&times));
+    for (size_t i = 0; i < times.n; i++)
+        follow(&w, times.items[i]);
+    intervals_release(&times);
 }
 
 void booking_release(struct booking *b)
@@ -85,4 +96,9 @@ void booking_release(struct booking *b)
     free(b->shares);
     map_release(&b->by_thread);
     *b = (struct booking){0};
+}
+
+int64_t booking_ns(const struct booking *b, const struct intervals *times)
+{
+    return (int64_t)(((double)intervals_ns(times) * b->stands_for) + 0.5);
 }

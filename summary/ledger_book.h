@@ -14,11 +14,17 @@ struct booking {
     size_t n, capacity;
     struct map by_thread; /* index into SHARES by the thread's address */
     int64_t unseen_ns;    /* of the leading thread no sample tells */
+    /* What a nanosecond of the shares stands for: of a coarsened time line only the exact time was
+     * followed. */
+    double stands_for;
+    bool exact; /* false: there is no exact time of the leading thread, and all was followed */
 };
 /* Follows each wait of THREAD's to those whom it is for, and whom these wait for, over the same
- * time.  G and H are borrowed during the call. */
+ * time: the exact time, which stands for all.  G and H are borrowed during the call. */
 void booking_init(struct booking *b, const struct groups *g, struct holders *h,
                   const struct profile_thread *thread);
 void booking_release(struct booking *b);
 /* What ends in THREAD: nothing of it yet, if there was none.  Valid until the next call. */
 struct share *booking_share(struct booking *b, const struct profile_thread *thread);
+/* The leading thread's time that TIMES of B's shares stand for. */
+int64_t booking_ns(const struct booking *b, const struct intervals *times);

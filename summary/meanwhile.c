@@ -53,7 +53,7 @@ struct meanwhile meanwhile_of(const struct groups *g, const struct thread_group 
                               enum busy_with with, const struct intervals *waits)
 {
     struct meanwhile m = {0};
-    if (profile_time_step_ns(g->p) > 0) /* the coincidence is unknown from here on */
+    if (!waits->n)
         return m;
     for (size_t i = 0; i < g->n; i++) {
         if (!may_end_waits(&g->items[i], group, with))

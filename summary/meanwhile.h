@@ -16,6 +16,7 @@ struct meanwhile {
     size_t candidates;         /* groups that are */
     double part;               /* for what part of the waits a thread of BUSY is, on average */
 };
-/* WAITS: when GROUP waits, in order. */
+/* WAITS: when GROUP waits, in order, and only exact time (intervals_keep_exact()): elsewhere no
+ * coincidence is known. */
 struct meanwhile meanwhile_of(const struct groups *g, const struct thread_group *group,
                               enum busy_with with, const struct intervals *waits);

@@ -9,7 +9,8 @@ const char *meaning_of(const struct scene *s, uint32_t node);
 /* The CPU time, by the kernel's count, of the samples that found GROUP spinning. */
 int64_t spinning_cpu_ns(const struct scene *s, const struct thread_group *group);
 
-/* When THREAD was in one of CLASSES, 1 << enum wait_class; the caller releases them. */
+/* When THREAD was in one of CLASSES, 1 << enum wait_class, as far as that is exact, to be held
+ * against what others do then; the caller releases them. */
 struct intervals intervals_of(const struct scene *s, const struct profile_thread *thread,
                               unsigned classes);
 /* Does TEST hold for a frame of the recording?  Where it does not no stack needs a look. */

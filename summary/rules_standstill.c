@@ -176,7 +176,7 @@ void rule_stopped(const struct scene *s, struct thread_group *group, struct find
     (void)group;
     size_t n = find_halted(s, first, 2);
     add_figure(f, "stopped", (double)n);
-    if (!n || profile_time_step_ns(s->p) >= LEAST_STOPPED_NS)
+    if (!n || !is_exact_at_end(s->p, LEAST_STOPPED_NS))
         return;
     struct text words = {0};
     add_halted(s, first, &words);

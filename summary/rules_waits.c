@@ -170,9 +170,8 @@ void rule_waits_meanwhile(const struct scene *s, struct thread_group *group, str
     struct call_path path;
     add_figure(f, "share", share);
     f->share = share;
-    if (share < long_wait ||
-        profile_time_step_ns(s->p) > 0 || /* the coincidence is unknown from here on */
-        facts_about(s, group)->locks_held == HELD_BY_ONE || facts_about(s, group)->holder_told ||
+    if (share < long_wait || facts_about(s, group)->locks_held == HELD_BY_ONE ||
+        facts_about(s, group)->holder_told ||
         !heaviest_in_class(&group->tally, CLASS_ORDINARY, &path))
         return;
     struct intervals waits = intervals_of(s, group->threads[0]->thread, classes);

@@ -81,7 +81,7 @@ static bool is_worth_telling(const struct scene *s, const struct wait_graph *cir
 struct stuck stuck_find(const struct scene *s, const struct wait_graph *circles)
 {
     struct stuck stuck;
-    if (profile_time_step_ns(s->p) < LEAST_STUCK_NS)
+    if (is_exact_at_end(s->p, LEAST_STUCK_NS))
         for (uint32_t i = 1; i <= profile_process_count(s->p); i++)
             if (is_stuck(s, (process_id){i}, &stuck) && is_worth_telling(s, circles, &stuck))
                 return stuck;

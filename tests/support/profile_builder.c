@@ -10,7 +10,12 @@
 
 struct profile_builder builder_start(pid_t pid, const char *comm)
 {
-    struct profile_builder b = {.p = profile_new(0)};
+    return builder_start_within(0, pid, comm);
+}
+
+struct profile_builder builder_start_within(size_t limit, pid_t pid, const char *comm)
+{
+    struct profile_builder b = {.p = profile_new(limit)};
     builder_process(&b, pid, comm, NULL);
     return b;
 }

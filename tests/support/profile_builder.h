@@ -20,6 +20,7 @@ struct profile_builder {
     process_id process;
 };
 struct profile_builder builder_start(pid_t pid, const char *comm); /* with one process */
+struct profile_builder builder_start_within(size_t limit, pid_t pid, const char *comm); /* bytes */
 /* Adds a process, which later threads are of.  ENVIRONMENT: "RANK=1 …"; NULL: nothing is kept. */
 void builder_process(struct profile_builder *b, pid_t pid, const char *comm,
                      const char *environment);

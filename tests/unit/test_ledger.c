@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/share.h"
 #include "tests/support/check_main.h"
 #include "tests/support/profile_builder.h"
 
@@ -21,13 +22,18 @@ static void setup(void)
     lead = builder_thread(&b, PID, NULL);
 }
 
-static void account(void)
+static void account_until(int64_t end_ms)
 {
     struct view_options options = {0};
-    profile_end(b.p, INT64_C(1) * END_MS * NS_PER_MS);
+    profile_end(b.p, end_ms * NS_PER_MS);
     groups_init(&groups, b.p, &options);
     holders_init(&holders, b.p, groups.v);
     ledger_init(&ledger, &groups, &holders);
+}
+
+static void account(void)
+{
+    account_until(END_MS);
 }
 
 static void teardown(void)
@@ -162,6 +168,31 @@ START_TEST(who_is_busy_meanwhile_stands_for_whoever_ends_the_wait)
                                   "1000 main computes: f a.py:5");
         teardown();
     }
+}
+END_TEST
+
+/* As over hours: only some windows are still in order, and tell for all. */
+START_TEST(of_a_coarsened_recording_the_exact_time_stands_for_all)
+{
+    enum { LIMIT = 1 << 22, ROUNDS = 20000 };
+    b = builder_start_within(LIMIT, PID, "python3");
+    lead = builder_thread(&b, PID, NULL);
+    thread_id worker = builder_thread(&b, WORKER, "worker");
+    for (int i = 0; i < ROUNDS; i++) {
+        builder_run(&b, lead, COMPUTES, 60, 60);
+        builder_run(&b, lead, "f@/src/a.py:1:3 > wait_for!/src/w.so > futex [blocked]", 40, 0);
+        builder_run(&b, worker, "run!/src/w.so > pop!/src/w.so > futex [blocked]", 60, 0);
+        builder_run(&b, worker, "run!/src/w.so > ask!/src/w.so > ioctl /dev/x [blocked]", 40, 0);
+    }
+    account_until((int64_t)ROUNDS * 100);
+    ck_assert_int_gt(profile_time_step_ns(b.p), 0);
+    ck_assert_int_eq(ledger.wall_ns, (int64_t)ROUNDS * 100 * NS_PER_MS);
+    ck_assert_uint_eq(ledger.n, 2);
+    ck_assert_str_eq(ledger.rows[1].group->noun, "worker");
+    ck_assert_int_eq(ledger.rows[1].cause, CAUSE_DEVICE);
+    ck_assert_int_eq(percent_of(ledger.rows[0].ns, ledger.wall_ns), 60);
+    ck_assert_int_eq(percent_of(ledger.rows[1].ns, ledger.wall_ns), 40);
+    teardown();
 }
 END_TEST
 
@@ -450,6 +481,7 @@ CHECK_MAIN("ledger", 20, waits_for_work_are_in_no_row, a_sleep_of_a_library_that
            a_circle_is_followed_once, the_kernels_work_for_faults_is_a_cause,
            a_holder_that_was_not_seen_leaves_the_wait,
            who_is_busy_meanwhile_stands_for_whoever_ends_the_wait,
+           of_a_coarsened_recording_the_exact_time_stands_for_all,
            who_waits_for_others_outside_comes_next, who_has_nothing_to_do_ends_no_wait,
            a_wait_for_a_process_ends_in_its_main_thread,
            who_is_kept_from_work_meanwhile_comes_next_too, a_wait_for_children_ends_in_what_they_do,

@@ -285,14 +285,22 @@ START_TEST(past_the_limit_time_lines_become_coarser)
     ck_assert_uint_le(thread->runs_capacity * sizeof *thread->runs, LIMIT / 2);
     int64_t at_ns = 0;
     uint64_t samples = 0;
+    size_t fine = 0;
     for (size_t i = 0; i < thread->n_runs; i++) {
+        int64_t until_ns;
         ck_assert_int_eq(thread->runs[i].start_ns, at_ns);
+        if (exact_time_has(profile_exact_time(p), at_ns, &until_ns)) {
+            ck_assert_uint_eq(thread->runs[i].at.stack.ix, stacks[at_ns / TICK_NS * 5 % STACKS].ix);
+            ck_assert_int_eq(thread->runs[i].weights.wall_ns, TICK_NS);
+            fine++;
+        }
         at_ns += thread->runs[i].weights.wall_ns;
         samples += thread->runs[i].samples;
         wanted_ns[thread->runs[i].at.stack.ix] -= thread->runs[i].weights.wall_ns;
     }
     ck_assert_int_eq(at_ns, (int64_t)TICKS * TICK_NS);
     ck_assert_uint_eq(samples, TICKS);
+    ck_assert_uint_gt(fine * sizeof *thread->runs, LIMIT / 2 / 16);
     for (int i = 0; i <= STACKS; i++)
         ck_assert_int_eq(wanted_ns[i], 0);
     profile_free(p);

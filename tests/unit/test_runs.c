@@ -1,5 +1,6 @@
 #include "profile/runs.h"
 
+#include "base/clock.h"
 #include "tests/support/check_main.h"
 
 /* "a10 b5": stacks by letter, capitals blocked, and wall times; on the CPU for 1 in each, a sample
@@ -91,6 +92,58 @@ START_TEST(nothing_to_join)
 }
 END_TEST
 
-CHECK_MAIN("runs", 20, equal_ones_of_a_step_are_joined_in_the_order_of_their_first,
+/* Whether each second of the first minute is exact: "......++" … */
+static void assert_exact(const struct exact_time *e, const char *wanted)
+{
+    int64_t until_ns = 0;
+    bool exact = false;
+    for (int64_t s = 0; wanted[s]; s++) {
+        if (s * NS_PER_S >= until_ns)
+            exact = exact_time_has(e, s * NS_PER_S, &until_ns);
+        int64_t same_ns;
+        ck_assert_int_gt(until_ns, s * NS_PER_S);
+        ck_assert_int_eq(exact_time_has(e, s * NS_PER_S, &same_ns), exact);
+        ck_assert_int_eq(same_ns, until_ns);
+        ck_assert_int_eq(wanted[s], exact ? '+' : '.');
+    }
+}
+
+START_TEST(the_last_of_so_many_windows_is_exact_and_the_newest_time)
+{
+    struct exact_time e = {0};
+    assert_exact(&e, "++++++++");
+    e = (struct exact_time){.step_ns = NS_PER_S, .every = 2, .since_ns = (int64_t)26 * NS_PER_S};
+    assert_exact(&e, "........++++++++........++++++++");
+    e.since_ns = (int64_t)22 * NS_PER_S;
+    assert_exact(&e, "........++++++++......++++++++++");
+    e.every = 4;
+    assert_exact(&e, "......................++++++++++");
+    e.every = 0;
+    assert_exact(&e, "......................++++++++++");
+}
+END_TEST
+
+START_TEST(exact_time_stays_as_it_is)
+{
+    enum { N = 8 };
+    const struct exact_time e = {
+        .step_ns = 4 * (int64_t)NS_PER_S, .every = 2, .since_ns = INT64_MAX};
+    struct run runs[N] = {{.at.stack.ix = 1}, {.at.stack.ix = 2}, {.at.stack.ix = 1},
+                          {.at.stack.ix = 3}, {.at.stack.ix = 1}, {.at.stack.ix = 2},
+                          {.at.stack.ix = 1}, {.at.stack.ix = 2}};
+    const int lengths_s[N] = {1, 1, 1, 6, 2, 2, 2, 2}; /* the 4th goes on into the exact window */
+    const int left_s[] = {2, 1, 6, 2, 2, 2, 2};
+    for (int i = 0, at = 0; i < N; at += lengths_s[i++]) {
+        runs[i].start_ns = (int64_t)at * NS_PER_S;
+        runs[i].weights.wall_ns = (int64_t)lengths_s[i] * NS_PER_S;
+    }
+    ck_assert_uint_eq(runs_coarsen(runs, N, &e), N - 1);
+    for (int i = 0; i < N - 1; i++)
+        ck_assert_int_eq(runs[i].weights.wall_ns, (int64_t)left_s[i] * NS_PER_S);
+}
+END_TEST
+
+CHECK_MAIN("runs", 20, the_last_of_so_many_windows_is_exact_and_the_newest_time,
+           exact_time_stays_as_it_is, equal_ones_of_a_step_are_joined_in_the_order_of_their_first,
            steps_are_counted_from_the_origin, one_that_goes_on_into_the_next_step_stays,
            everything_in_one_step, nothing_to_join)
