@@ -170,6 +170,10 @@ static const struct metric_info infos[METRIC_COUNT] = {
          .meaning =
              "Captures that were lost, because the memory between the sampler and the worker was "
              "full or the time at the end was over."},
+    [METRIC_LONG_WRITES] =
+        {"long_writes", UNIT_COUNT,
+         .meaning = "Looks at threads that ran for a moment in the write of their last sample, as "
+                    "the kernel's count of their writes shows: a stop would have cut it short."},
     [METRIC_NO_STOP_GIVEN_UP] =
         {"no_stop_given_up", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "sample",
          .words = "lost because the thread kept moving",

@@ -13,6 +13,7 @@ enum sampler_counter {
     COUNT_DORMANT_PROVEN, /* ticks in which one clock proved that no dormant thread had run */
     COUNT_NO_STOP_CAPTURES,
     COUNT_NO_STOP_REJECTS,  /* the thread ran meanwhile: tried again */
+    COUNT_LONG_WRITES,      /* a thread that ran was in the write of its last sample, not asked */
     COUNT_NO_STOP_GIVEN_UP, /* so it did three times */
     COUNT_STOP_REQUESTS,
     COUNT_STOPS,            /* threads that stopped and were captured */

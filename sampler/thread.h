@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "sampler/claim.h"
+#include "sampler/long_write.h"
 #include "sampler/recorder.h"
 #include "sampler/snapshot.h"
 #include "sampler/stack_area.h"
@@ -112,12 +113,12 @@ struct thread {
     bool supervised; /* it has waited for a supervisor's answer: it is not stopped */
 
     /* capture.c */
-    bool ever_sampled;
+    bool ever_sampled, wants_prefetch;
     bool stack_cut;                  /* the last capture did not read its stack to the end */
     const struct capture_hook *hook; /* of the last capture; another one reads more */
     uint32_t stack_bytes;            /* to read next time */
     struct prefetch *prefetch;       /* NULL until a capture hook kept something */
-    bool wants_prefetch;
+    struct long_write long_write;
 
     /* lock_watch.c: the lock that it waits for, and others that do */
     struct watched_lock *lock; /* NULL: none that is watched */
@@ -141,9 +142,8 @@ struct thread {
     uint64_t lost_ns; /* of that, what it would have run: see overhead_add() */
     struct demand demand;
     struct release released;
-    int64_t watched_until_ns;               /* its switches are read at each release until then */
-    struct held_sum held_slot;              /* in the present slot of time */
-    struct held_sum held_slots[HELD_SLOTS]; /* in those before it */
+    int64_t watched_until_ns; /* its switches are read at each release until then */
+    struct held_sum held_slot, held_slots[HELD_SLOTS]; /* of the present slot of time; before it */
 };
 
 struct thread *thread_new(struct process *process, uint32_t id, pid_t tid);

@@ -9,6 +9,7 @@
 #include "sampler/left_alone.h"
 #include "sampler/lock_reading.h"
 #include "sampler/lock_watch.h"
+#include "sampler/long_write.h"
 #include "sampler/on_cpu.h"
 #include "sampler/overhead.h"
 #include "sampler/pending.h"
@@ -28,6 +29,12 @@ enum {
 
 /* ---- one thread ---- */
 
+static void repeat(struct sampler *s, struct thread *t, int64_t now_ns)
+{
+    claim_extend(t, now_ns, 1);
+    counters_add(&s->counters, COUNT_REPEATS, 1);
+}
+
 /* Does the stop of T itself show whether it runs or waits for a CPU?  For the first such thread of
  * a tick, often the only one, that costs nothing, while to read its counts takes 25 µs with cold
  * caches.  The others are told apart before, because those that run are asked first, and not all
@@ -44,6 +51,11 @@ static bool stop_tells(const struct sampler *s, const struct thread *t)
 /* T runs or waits for a CPU. */
 static void visit_runnable(struct sampler *s, struct thread *t, int64_t now_ns)
 {
+    if (long_write_goes_on(t, now_ns)) {
+        counters_add(&s->counters, COUNT_LONG_WRITES, 1);
+        repeat(s, t, now_ns);
+        return;
+    }
     t->displaced = false;
     t->wait_share = 1;
     enum thread_state state = stop_tells(s, t) ? THREAD_RUNNING_OR_RUNNABLE : on_cpu_state(s, t);
@@ -59,7 +71,9 @@ static void visit_off_cpu(struct sampler *s, struct thread *t, struct syscall_st
                           int64_t now_ns)
 {
     int r = capture_off_cpu(s, t, view);
-    if (r == -ESRCH) {
+    if (r == 0) {
+        long_write_sampled(s, t, view);
+    } else if (r == -ESRCH) {
         thread_list_end(s, t);
     } else if (r == -EAGAIN) {
         visit_runnable(s, t, now_ns);
@@ -76,12 +90,6 @@ static void visit_io_worker(struct sampler *s, struct thread *t, const struct sy
     enum thread_state state = blocked ? THREAD_BLOCKED : on_cpu_state(s, t);
     claim_sampled(t, state, (struct wait_place){0}, blocked && s->can.schedstat);
     capture_emit(s, t, MESSAGE_SAMPLE, SAMPLE_NO_STACK | SAMPLE_IO_WORKER, now_ns);
-}
-
-static void repeat(struct sampler *s, struct thread *t, int64_t now_ns)
-{
-    claim_extend(t, now_ns, 1);
-    counters_add(&s->counters, COUNT_REPEATS, 1);
 }
 
 /* May T be stopped for its registers where it is now? */
