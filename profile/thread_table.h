@@ -1,7 +1,8 @@
 /* The threads of a profile and their time lines, within a bound.  At the bound the time lines
- * become coarser (runs.h), by steps of a second first, then of two, four …, but for some windows of
- * time, which have a quarter of the bound (exact_time.h).  Where more threads have ended than may
- * have a row each, those that ended first become one per process and name.  Private to profile/. */
+ * become coarser (runs.h), by steps of a second first, then of two, four and so on, but for some
+ * windows of time, which have a quarter of the bound (exact_time.h).  Where more threads have ended
+ * than may have a row each, those that ended first become one per process and name.  Private to
+ * profile/. */
 #pragma once
 
 #include "base/hash.h"
