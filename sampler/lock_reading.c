@@ -111,31 +111,40 @@ static void read_in_turn(struct sampler *s, struct process *p)
         return;
     w->look_ns = max_i64(w->look_ns, s->interval_ns);
     read_all(s, p);
+    w->ran = false;
     duty_cycle_end(&w->reading, READ_SHARE, 0);
     int64_t pause_ns = max_i64(w->reading.due_ns - s->tick_ns, 0);
     w->look_ns = s->interval_ns * (1 + pause_ns / s->interval_ns);
+}
+
+static void look(struct sampler *s, struct process *p)
+{
+    if (!space_is_locked(s, p))
+        read_in_turn(s, p);
+    tell_unread(s, p);
 }
 
 void lock_reading_look(struct sampler *s, struct process *p)
 {
     if (!p->lock_watch || !p->lock_watch->n)
         return;
-    if (!space_is_locked(s, p))
-        read_in_turn(s, p);
-    tell_unread(s, p);
+    look(s, p);
+    p->lock_watch->ran = true; /* maybe since this reading, until it is seen that none does */
 }
 
 void lock_reading_rest(struct sampler *s, struct process *p, int64_t now_ns)
 {
     struct lock_watch *w = p->lock_watch;
-    bool as_before = true;
-    for (size_t i = 0; w && i < w->n; i++) {
+    if (!w || !w->n)
+        return;
+    bool as_before = !w->ran;
+    for (size_t i = 0; i < w->n; i++) {
         struct watched_lock *lock = &w->locks[i];
         bool known = !lock->is_new && !lock->shared && !lock->unread;
-        if (lock->newest && known)
+        if (lock->newest && known && !w->ran)
             lock->read_ns = now_ns;
         as_before = as_before && (known || !lock->newest);
     }
     if (!as_before)
-        lock_reading_look(s, p);
+        look(s, p);
 }

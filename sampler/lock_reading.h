@@ -13,6 +13,7 @@ struct sampler;
 
 /* A tick of P begins. */
 void lock_reading_look(struct sampler *s, struct process *p);
-/* The same at NOW_NS, where none of P's threads has run since the last tick: only locks that
- * processes share are read. */
+/* The same at NOW_NS, where none of P's threads has run since the last tick.  One may have run
+ * between that tick's reading and its look at the threads: the first such tick reads all locks, the
+ * others only those that processes share. */
 void lock_reading_rest(struct sampler *s, struct process *p, int64_t now_ns);

@@ -26,6 +26,7 @@ struct lock_watch {
     struct watched_lock locks[WATCHED_LOCKS];
     size_t n;        /* places in use are below */
     int64_t look_ns; /* between two readings */
+    bool ran;        /* a thread of the process may have run since the last one of them */
     struct duty_cycle reading;
 };
 

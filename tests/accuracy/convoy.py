@@ -23,10 +23,7 @@ from support.wallspy import FULL_RATE, succeed
 
 SECONDS, RATE = 15, 100
 # The smallest error in a holder's share of the wait that is found.
-CATCHES = {"mutex": 0.017, "rwlock": 0.03}
-# The holder that has an rwlock for longest has as much too little, whatever chance does.  The cause
-# is unknown.
-SYSTEMATIC = {"mutex": 0, "rwlock": 0.008}
+CATCHES = 0.017
 UNKNOWN_MOST = 0.02  # of the wait: at most so much has no holder
 FIELD = re.compile(r'([\w.]+)=("(?:[^"\\]|\\.)*"|\S+)')
 
@@ -86,8 +83,8 @@ def record_once(recorder, kind, program):
     others = sum(seconds for tid, seconds in shown.items() if tid not in true)
     assert not others, f"{others:.3f} s for threads that never had it: {shown}"
     assert unknown <= UNKNOWN_MOST * total, "too much without a holder"
-    return {f"holder {i}": Amount(shown[tid], seconds, total, variance, unknown=unknown,
-                                  catches=CATCHES[kind], systematic=SYSTEMATIC[kind])
+    return {f"holder {i}": Amount(shown[tid], seconds, total, variance, catches=CATCHES,
+                                  unknown=unknown)
             for i, (tid, seconds) in enumerate(true.items())}
 
 
