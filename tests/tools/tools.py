@@ -302,18 +302,6 @@ class Summary(Logs):
         self.assertEqual((code, lines[0], len(lines)), (1, "failed: cli / usage: fail", 27))
         self.assertEqual(lines[25], "    line 39")
 
-    def test_what_passes_each_time_again_failed_once(self):
-        allowed = self.write("allowed")
-        log = self.log("log", {"cli / usage": "FAIL", "cli / files": "FAIL", "unit / hash": "OK"})
-        first = self.log("first", {"cli / usage": "OK", "cli / files": "OK"})
-        second = self.log("second", {"cli / usage": "OK", "cli / files": "FAIL"})
-        self.assertEqual(self.summary("--failed", log), (0, ["usage files"]))
-        self.assertEqual(self.summary(log, allowed, first, second),
-                         (1, ["failed once: cli / usage: fail", "failed: cli / files: fail",
-                              "1 passed, 1 failed, 0 skipped, 1 failed once: cli / usage"]))
-        self.assertEqual(self.summary(log, allowed, first)[0], 0)
-        self.assertEqual(self.summary(log, allowed)[0], 1)
-
     def test_skips_are_named(self):
         allowed = self.write("allowed", self.ALLOWED)
         for name, note in ("namespaces@3.11", ""), ("walk@3.11", "  (not in allowed-skips)"):
@@ -468,16 +456,15 @@ class Test(Logs):
         "dpkg-query": 'echo "install ok installed"',
         "ninja": ":",
         "meson": 'echo "$*" >>calls; [ "$1" = test ] || exit 0; mkdir -p build-test/meson-logs; '
-                 'base=testlog; [ "$5" != --logbase ] || base=$6; '
-                 'mv $base build-test/meson-logs/$base.json; ! grep -q FAIL '
-                 'build-test/meson-logs/$base.json',
+                 'mv log build-test/meson-logs/testlog.json; ! grep -q FAIL '
+                 'build-test/meson-logs/testlog.json',
     }
     RUN = "test -C build-test --no-rebuild --print-errorlogs -t 2"
     SUITES = "--suite lint --suite unit --suite fuzz"
     TOLD = (r"s\.  tools/test --all was last green an unknown number of commits ago, on 2026-01-02 "
             r"\(7 passed\)\.$")
 
-    def run_tests(self, *args, results=None, again=({}, {}), torture="exit 0"):
+    def run_tests(self, *args, results=None, torture="exit 0"):
         self.bring("packages.sh", "test", "test-summary", "last-green")
         self.write("tools/get-new-python", "#!/bin/sh\nexit 1\n").chmod(0o755)
         script = f"#!/bin/sh\necho torture $* >>calls\n{torture}\n"
@@ -487,9 +474,7 @@ class Test(Logs):
         self.write("calls")
         for name, script in self.TOOLS.items():
             self.write(f"bin/{name}", f"#!/bin/sh\n{script}\n").chmod(0o755)
-        self.log("testlog", results or {"unit / hash": "OK"})
-        for i, of_that in enumerate(again, 1):
-            self.log(f"again{i}", of_that)
+        self.log("log", results or {"unit / hash": "OK"})
         done = self.call("tools/test", *args,
                          env={**os.environ, "PATH": f"{self.folder}/bin:{os.environ['PATH']}"})
         calls = (self.folder / "calls").read_text().splitlines()
@@ -519,19 +504,6 @@ class Test(Logs):
                                              "torture -m 3 -b build-test"]))
         code, _, _ = self.run_tests("--all", torture="exit 1")
         self.assertEqual(code, 1)
-
-    def test_of_all_what_fails_is_run_again(self):
-        results, good = {"cli / usage": "FAIL", "unit / hash": "OK"}, {"cli / usage": "OK"}
-        code, said, calls = self.run_tests("--all", results=results, again=(good, good))
-        self.assertEqual((code, said[-2]),
-                         (0, "1 passed, 0 failed, 0 skipped, 1 failed once: cli / usage"))
-        self.assertEqual(calls[1:3], [f"test -C build-test --no-rebuild --logbase again{i} -t 2 "
-                                      "usage" for i in (1, 2)])
-        bad = {"cli / usage": "FAIL"}
-        self.assertEqual(self.run_tests("--all", results=results, again=(good, bad))[0], 1)
-        many = {f"cli / usage{i}": "FAIL" for i in range(7)}
-        code, _, calls = self.run_tests("--all", results=many)
-        self.assertEqual((code, len(calls)), (1, 2))
 
     def test_a_failure(self):
         code, said, _ = self.run_tests(results={"native / signals": "FAIL", "unit / hash": "OK"})
