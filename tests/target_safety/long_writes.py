@@ -37,7 +37,7 @@ class LongWrites(unittest.TestCase):
             facts = wallspy.stop().facts
             assert_unharmed(target)
         self.assertGreater(facts["long_writes"], WRITES)
-        # Stopped wherever it was found to run, each would be short.  So one in eight is: found to run
+        # Stopped wherever it was found to run, each would be short.  One in eight is: found to run
         # before it was found to wait.
         self.assertLessEqual(short, WRITES - 2, facts["cut_calls"])
 
