@@ -193,7 +193,7 @@ static void add_held_times(const struct scene *s, const struct thread_group *gro
     }
 }
 
-/* " and spend 94% of that time in emit > write pipe"  HOLDER: one of them.  Returns their node; 0:
+/* ", 94% of that time in emit > write pipe"  HOLDER: one of them.  Returns their node; 0:
  * they do not do the same. */
 static uint32_t add_holders_way(const struct scene *s, const struct profile_thread *holder,
                                 struct tally *t, struct text *words, struct finding *f)
@@ -205,7 +205,7 @@ static uint32_t add_holders_way(const struct scene *s, const struct profile_thre
     double share = share_of(call_path_call_ns(t, &path), t->all_ns);
     add_figure(f, "holders_share", share);
     if (share >= same_part) {
-        text_add(words, " and spend ");
+        text_add(words, ", ");
         add_percent(words, share);
         text_add(words, " of that time in ");
         add_way(words, &path);
@@ -237,7 +237,7 @@ static void add_what_they_do(const struct scene *s, const struct thread_group *g
     }
     uint32_t node = seen ? add_holders_way(s, seen, &t, words, f) : 0;
     text_add(words, ".");
-    if (node && add_kernel_side(s, groups_of(s->g, seen), node, false, words, f))
+    if (node && add_kernel_side(s, groups_of(s->g, seen), node, true, words, f))
         add_what_it_does(s, groups_of(s->g, seen), node, words, f);
     tally_release(&t);
     for (size_t i = 0; i < c->n_holders; i++)
@@ -245,7 +245,7 @@ static void add_what_they_do(const struct scene *s, const struct thread_group *g
 }
 
 /* "6 work threads wait 42% of their time for mutex table_mutex in insert_row a.cc:8.  9 threads
- * take turns with it."  "At least 9", where not all holders were read. */
+ * hold it in turn."  "At least 9", where not all holders were read. */
 static void tell(const struct scene *s, struct thread_group *group, const struct contention *c,
                  const struct place *at, double share, struct finding *f)
 {
@@ -256,7 +256,7 @@ static void tell(const struct scene *s, struct thread_group *group, const struct
     wait_side_add_thing(&words, s->p, &at->side);
     text_add(&words, ", ");
     add_place(&words, &path);
-    text_addf(&words, ". %s%zu threads take turns with it", are_all_read(c) ? "" : "At least ",
+    text_addf(&words, ". %s%zu threads hold it in turn", are_all_read(c) ? "" : "At least ",
               c->n_holders);
     add_what_they_do(s, group, c, at, &words, f);
     f->words = words.s;

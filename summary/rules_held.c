@@ -97,7 +97,7 @@ static void add_gone(const struct scene *s, const struct held_wait *w, struct te
 static void add_end(const struct scene *s, const struct thread_group *last, uint32_t node,
                     struct text *words, struct finding *f)
 {
-    if (node && add_kernel_side(s, last, node, false, words, f))
+    if (node && add_kernel_side(s, last, node, true, words, f))
         add_what_it_does(s, last, node, words, f);
     f->blames = f->also ? f->also : last->noun;
 }

@@ -149,8 +149,8 @@ static struct meanwhile meanwhile_of_all(const struct scene *s, const struct thr
     return first;
 }
 
-/* ": 75% of main's time.", of a GROUP that waits for SHARE of its time, for the PART of that which
- * was told; nothing where that is all of it. */
+/* ": 75% of main's time ends there.", of a GROUP that waits for SHARE of its time, for the PART of
+ * that which was told; nothing where that is all of it. */
 static void add_of_all(const struct thread_group *group, double share, double part,
                        struct text *words)
 {
@@ -159,7 +159,8 @@ static void add_of_all(const struct thread_group *group, double share, double pa
     text_truncate(words, words->len - 1); /* the full stop */
     text_add(words, ": ");
     add_percent(words, share * part);
-    text_addf(words, group->plural ? " of the time of %s." : " of %s's time.", group->noun);
+    text_addf(words, group->plural ? " of the time of %s ends there." : " of %s's time ends there.",
+              group->noun);
 }
 
 void rule_waits_meanwhile(const struct scene *s, struct thread_group *group, struct finding *f)
@@ -275,7 +276,7 @@ static void add_other_side(const struct scene *s, const struct thread_group *gro
     } else if (node.futex == FUTEX_LOCK || node.futex == FUTEX_RWLOCK) {
         enum held_by held = facts_about(s, group)->locks_held;
         if (held == HELD_BY_SEVERAL)
-            text_add(words, " Several threads take turns with that lock.");
+            text_add(words, " Several threads hold that lock in turn.");
         else if (held == HELD_UNKNOWN)
             add_unknown_holder(s, group, node.futex, words, f);
     } else if (node.futex || waits_for_sqlite(s->g->tree, path->node)) {
@@ -456,8 +457,9 @@ static void add_holders(const struct scene *s, int64_t *held, int64_t all, struc
             break;
         for (size_t k = 0; k < group->n; k++)
             tally_add_thread(&t, group->threads[k]->thread);
-        text_addf(words, i ? ", %s " : " In those samples %s held it ", group->noun);
+        text_addf(words, i ? ", %s " : " %s held it ", group->noun);
         add_percent(words, share);
+        text_add(words, i ? "" : " of that time");
         named += *ns;
         *ns = 0;
     }

@@ -40,7 +40,8 @@ START_TEST(who_is_busy_meanwhile_is_named)
     assert_told(
         0, "waits_meanwhile",
         "main waits 80% of its time in Worker::sync, called from f a.py:3. Meanwhile worker "
-        "is 94% in Worker::run > ask > ioctl /dev/x: 75% of main's time.");
+        "is 94% in Worker::run > ask > ioctl /dev/x: 75% of main's time ends "
+        "there.");
     teardown();
     setup();
     main_and_worker(3200, 1000); /* busy for a third of the wait: somebody else is waited for */
@@ -69,7 +70,7 @@ START_TEST(no_wait_is_longer_than_the_kernel_counts)
                 0, "waits_meanwhile",
                 "main waits 40% of its time in Worker::sync, called from f a.py:3. "
                 "Meanwhile worker is 94% in Worker::run > ask > ioctl /dev/x: 38% of main's "
-                "time.");
+                "time ends there.");
         teardown();
     }
 }
@@ -351,8 +352,8 @@ START_TEST(who_has_the_gil_is_named)
     builder_run(&b, hog, "encode@/src/b.py:1:9", 4000, 3900);
     judge(4000);
     assert_told(0, "gil",
-                "main waits 85% of its time for the GIL in serve a.py:2. In those samples encode "
-                "held it 100%, in encode b.py:9.");
+                "main waits 85% of its time for the GIL in serve a.py:2. encode held it "
+                "100% of that time, in encode b.py:9.");
     assert_not_told("waits_meanwhile");
     teardown();
 }
@@ -371,8 +372,8 @@ START_TEST(as_many_holders_of_the_gil_are_named_as_explain_the_wait)
     builder_run(&b, encode, "encode@/src/b.py:1:9 > [waiting for GIL]", 1000, 0);
     judge(4000);
     assert_told(0, "gil",
-                "main waits 100% of its time for the GIL in serve a.py:2. In those samples encode "
-                "held it 60%, parse 40%, in encode b.py:9.");
+                "main waits 100% of its time for the GIL in serve a.py:2. encode held it "
+                "60% of that time, parse 40%, in encode b.py:9.");
     teardown();
 }
 END_TEST

@@ -186,7 +186,7 @@ START_TEST(a_lock_that_threads_hold_in_turn_is_named)
     assert_not_told("waits_for");
     assert_told(0, "contention",
                 "main waits 60% of its time for a mutex, in look_up, called from serve. 2 threads "
-                "take turns with it and spend 100% of that time in store > query > "
+                "hold it in turn, 100% of that time in store > query > "
                 "clock_nanosleep.");
     teardown();
     setup(); /* each holds a lock of its own */
@@ -196,7 +196,7 @@ START_TEST(a_lock_that_threads_hold_in_turn_is_named)
     builder_run(&b, loader, query, 4000, 0);
     judge(4000);
     assert_not_told("contention");
-    assert_said("Several threads take turns with that lock.");
+    assert_said("Several threads hold that lock in turn.");
     teardown();
     setup(); /* the wait is short */
     waits_in_turn(lead, 4096, 0, 300);
@@ -229,7 +229,7 @@ START_TEST(threads_that_get_a_lock_in_turn_need_no_holder_that_was_read)
     judge(3000);
     assert_told(1, "contention", /* behind what those do whom the user waits for */
                 "2 refresh threads wait 80% of their time for a mutex, in look_up, called from "
-                "serve. At least 2 threads take turns with it");
+                "serve. At least 2 threads hold it in turn");
     teardown();
     setup(); /* one thread waits, and another was read as the holder once: it has it always */
     waits_unread(lead, 900);
@@ -272,13 +272,13 @@ START_TEST(who_got_a_lock_holds_it_in_turn_though_it_was_not_read)
     builder_run(&b, lead, computes, 1000, 1000);
     wait_one_after_the_other(7, 6);
     judge(1000);
-    assert_said("At least 7 threads take turns with it");
+    assert_said("At least 7 threads hold it in turn");
     teardown();
     setup();
     builder_run(&b, lead, computes, 1000, 1000);
     wait_one_after_the_other(7, 7);
     judge(1000);
-    assert_said(". 7 threads take turns with it");
+    assert_said(". 7 threads hold it in turn");
     teardown();
 }
 END_TEST
@@ -563,7 +563,8 @@ CHECK_MAIN("findings_held", 20, of_alike_holders_the_one_counts_that_has_it,
            the_holders_call_has_all_that_goes_on_in_it,
            what_a_process_does_that_the_holder_waits_for_is_told,
            of_a_lock_without_a_holder_the_others_are_told,
-           who_holds_a_lock_is_named_with_what_it_does, a_wait_is_a_part_of_the_whole_time,
+           who_holds_a_lock_is_named_with_what_it_does,
+           what_can_be_saved_at_most_is_told_where_that_is_more, a_wait_is_a_part_of_the_whole_time,
            a_holder_that_was_read_too_seldom_is_not_named,
            a_lock_that_threads_hold_in_turn_is_named,
            threads_that_get_a_lock_in_turn_need_no_holder_that_was_read,
