@@ -60,6 +60,21 @@ START_TEST(who_holds_a_lock_is_named_with_what_it_does)
 }
 END_TEST
 
+/* The holder is there also while main waits for a file: more may be saved than ends there. */
+START_TEST(what_can_be_saved_at_most_is_told_where_that_is_more)
+{
+    setup();
+    waits_for(lead, REFRESH, 2000);
+    builder_run(&b, lead, "serve!server > load!server > read /x [blocked]", 800, 0);
+    builder_run(&b, lead, computes, 1200, 1200);
+    builder_run(&b, refresh, "store!server > sum_up!server", 4000, 4000);
+    judge(4000);
+    assert_said("which is then 100% in store > sum_up. If sum_up took no time, main would save at "
+                "most 70% of its time.");
+    teardown();
+}
+END_TEST
+
 /* The holder waits for a recorded process in turn. */
 START_TEST(what_a_process_does_that_the_holder_waits_for_is_told)
 {
