@@ -8,7 +8,8 @@ turns  One after the other computes for 5 ms, in two functions.  Most of them ar
        more, each is in either function with probability p.
 idle   Up to four threads compute, the others sleep: at 100 Hz wallspy takes no more than 30 % of a
        CPU, or a fifth more than this machine takes just then to read one in 8 run counts a tick,
-       and 99 % of the ticks are in time, once the threads are known.
+       and 99 % of the ticks are in time, once the threads are known.  A machine that pauses for
+       150 ms takes as many: what is not good enough is recorded once more, and judged by both.
 """
 import os
 import resource
@@ -88,14 +89,19 @@ def floor_of(pid):
 def idle_is_cheap(wallspy, sleepers):
     with Target([sleepers, "idle", str(10 * LONG_S), str(THREADS)]) as target:
         first = cost_of(wallspy, target.pid, FIRST_S)
-        whole = cost_of(wallspy, target.pid, LONG_S)
-        floor = floor_of(target.pid)
-    cpu_s, ticks, late = (b - a for a, b in zip(first, whole))
-    share = cpu_s / (LONG_S - FIRST_S)
-    in_time = ticks / max(1, ticks + late)
-    print(f"after the first {FIRST_S} s, which take {first[0]:.2f} s: {share:.1%} of a CPU "
-          f"(the floor is {floor:.1%}), {in_time:.1%} of {ticks + late} ticks in time")
-    return share <= max(MOST_CPU, ABOVE_FLOOR * floor) and in_time >= LEAST_IN_TIME
+        all_s = cpu_s = ticks = late = 0
+        for _ in range(2):
+            whole = cost_of(wallspy, target.pid, LONG_S)
+            cpu_s, ticks, late = (total + b - a for total, a, b in
+                                  zip((cpu_s, ticks, late), first, whole))
+            all_s += LONG_S - FIRST_S
+            share, in_time = cpu_s / all_s, ticks / max(1, ticks + late)
+            floor = floor_of(target.pid)
+            print(f"after the first {FIRST_S} s, which take {first[0]:.2f} s: {share:.1%} of a CPU "
+                  f"(the floor is {floor:.1%}), {in_time:.1%} of {ticks + late} ticks in time")
+            if share <= max(MOST_CPU, ABOVE_FLOOR * floor) and in_time >= LEAST_IN_TIME:
+                return True
+    return False
 
 
 def main(wallspy, sleepers, how):
