@@ -78,7 +78,7 @@ static void write_blocker(struct json *j, const struct blocker *b)
         json_int_field(j, "tid", b->tid);
     if (gone)
         json_bool_field(j, "gone", true);
-    else if (b->kind == BLOCKER_THREAD || b->kind == BLOCKER_PROCESS)
+    else if (b->kind == BLOCKER_THREAD || blocker_is_process(b))
         json_int_field(j, "pid", b->pid);
 }
 

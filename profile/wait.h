@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "profile/blocker.h"
 #include "profile/ids.h"
 
 enum wait_kind {
@@ -19,83 +20,6 @@ enum wait_kind {
     WAIT_IO_WORKER,     /* io_uring's, which waits for requests */
     WAIT_FROZEN,        /* its cgroup is frozen */
     WAIT_UNKNOWN,       /* outside of system calls; OBJECT: the kernel's function, if it tells */
-};
-
-/* The kind of thing for which a thread waits, and which another thread or process has, or is. */
-enum wait_thing {
-    THING_UNKNOWN,
-    THING_MUTEX,
-    THING_RWLOCK,
-    THING_THREAD, /* its end: pthread_join() */
-    THING_GIL,
-    THING_PY_LOCK,   /* Python's Lock, RLock */
-    THING_FILE_LOCK, /* of fcntl(2), flock(2) */
-    THING_CHILD,     /* its end: wait4 */
-    THING_PIPE,      /* its other end; also a FIFO's */
-    THING_SOCKET,    /* its other end */
-    THING_EVENTS,    /* the descriptors of an epoll, a poll or a select */
-    /* Only of these descriptors: */
-    THING_DESCRIPTOR,
-    THING_FILE,
-    THING_EPOLL,
-    THING_EVENTFD,
-    THING_TIMER,
-    THING_SIGNALS,
-    THING_INOTIFY,
-    THING_KINDS,
-};
-
-/* Whose end, message or lock a thread waits for. */
-enum blocker_kind {
-    BLOCKER_UNKNOWN,  /* nobody's, or it could not be read */
-    BLOCKER_THREAD,   /* the thread TID of process PID */
-    BLOCKER_PROCESS,  /* process PID, and no other that is visible; TID: its only thread, or 0 */
-    BLOCKER_GONE,     /* TID, which is no thread of the process: it ended, or fork() came before */
-    BLOCKER_CHILDREN, /* any of N children */
-    BLOCKER_SEVERAL,  /* N processes; the first of them are listed */
-    BLOCKER_PEER,     /* whoever is at HOST and PORT */
-    BLOCKER_CLIENT,   /* a client at HOST and PORT, of the process's own LOCAL_PORT */
-    BLOCKER_LISTENER, /* whoever comes to HOST and PORT, on which the process listens */
-    BLOCKER_SHARED,   /* whoever has what lies at OFFSET of the file INODE, which is mapped */
-    BLOCKER_ITSELF,   /* the process that waits: it wakes itself */
-};
-enum blocker_net { NET_NONE, NET_TCP, NET_UDP, NET_UNIX };
-enum blocker_fate { FATE_GOES_ON, FATE_STOPPED, FATE_ENDED, FATE_MAIN_ENDED };
-/* The bytes on their way; BYTES, if they were counted. */
-enum blocker_queue {
-    QUEUE_UNTOLD,
-    QUEUE_NOT_CONNECTED,
-    QUEUE_NOTHING_RECEIVED,
-    QUEUE_NOT_ALL_READ,
-    QUEUE_NOT_ALL_ACKNOWLEDGED,
-};
-/* Two are compared by all of their bytes: there are none between the fields. */
-struct blocker {
-    enum blocker_kind kind;
-    enum wait_thing thing; /* of a listed one: what it has to do with */
-    /* Ids are those of wallspy's pid namespace.  Of a BLOCKER_GONE: the process that waits, and a
-     * tid in that one's namespace. */
-    pid_t pid, tid;
-    string_id name; /* of process PID; of a THING_FILE its path */
-    enum blocker_fate fate;
-    enum blocker_net net;
-    string_id host; /* "127.0.0.1", "[::1]"; of NET_UNIX the path.  None: not read */
-    uint32_t port, local_port;
-    uint32_t n; /* alike ones */
-    enum blocker_queue queue;
-    uint64_t bytes, inode, offset;
-};
-/* Are both the same process or thread? */
-static inline bool blockers_are_same(const struct blocker *a, const struct blocker *b)
-{
-    return a->kind == b->kind && a->pid == b->pid && a->tid == b->tid;
-}
-typedef struct {
-    uint32_t ix;
-} blocker_list;
-struct listed_blocker {
-    struct blocker blocker;
-    blocker_list next;
 };
 
 /* The other side of a wait, as it was read.  The bytes of a lock of the C library have this meaning
@@ -139,10 +63,6 @@ wait_id profile_wait(struct profile *p, const struct wait *wait); /* same fields
 /* NULL for none: the thread does not wait, or what for is unknown. */
 const struct wait *profile_see_wait(const struct profile *p, wait_id id);
 uint32_t profile_wait_count(const struct profile *p); /* ids run from 1 to this */
-/* The list of B and what NEXT lists behind it; NEXT where there is no room. */
-blocker_list profile_list_blocker(struct profile *p, const struct blocker *b, blocker_list next);
-/* NULL: the list is empty. */
-const struct listed_blocker *profile_see_blocker(const struct profile *p, blocker_list id);
 /* Is the name of process PID's lock at ADDR unknown, with room for it (MOST_LOCK_NAMES)? */
 bool profile_wants_lock(const struct profile *p, pid_t pid, uint64_t addr);
 void profile_name_lock(struct profile *p, pid_t pid, uint64_t addr, const char *name);

@@ -3,25 +3,37 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/share.h"
+#include "summary/intervals.h"
 
 static uint64_t key_of(pid_t pid, pid_t tid)
 {
     return (uint64_t)(uint32_t)pid << 32 | (uint32_t)tid;
 }
 
+/* Puts thread I, with KEY in BY, in front of those that have it, too. */
+static void chain(struct map *by, uint64_t key, uint32_t i, uint32_t *ret_before)
+{
+    uint64_t before;
+    if (map_get(by, key, &before))
+        *ret_before = (uint32_t)before;
+    map_put(by, key, i);
+}
+
 void holders_init(struct holders *h, const struct profile *p, struct view *v)
 {
     uint32_t n = profile_thread_count(p);
-    *h = (struct holders){.p = p, .v = v, .before = xcalloc(n + 1, sizeof *h->before)};
+    *h = (struct holders){.p = p,
+                          .v = v,
+                          .before = xcalloc(n + 1, sizeof *h->before),
+                          .sibling = xcalloc(n + 1, sizeof *h->sibling)};
     for (uint32_t i = 1; i <= n; i++) {
         const struct profile_thread *t = profile_see_thread(p, (thread_id){i});
         if (!t->process.ix || t->n_folded) /* a free place, or many threads that have ended */
             continue;
-        uint64_t key = key_of(profile_see_process(p, t->process)->pid, t->tid);
-        uint64_t before;
-        if (map_get(&h->by_thread, key, &before))
-            h->before[i] = (uint32_t)before;
-        map_put(&h->by_thread, key, i);
+        pid_t pid = profile_see_process(p, t->process)->pid;
+        chain(&h->by_thread, key_of(pid, t->tid), i, &h->before[i]);
+        chain(&h->by_process, (uint32_t)pid, i, &h->sibling[i]);
     }
 }
 
@@ -89,20 +101,67 @@ const struct profile_thread *holders_thread(struct holders *h, const struct run 
     return thread ? find_thread(h, side->blocker.pid, side->blocker.tid, run) : NULL;
 }
 
+/* How long T ran, or waited for a CPU, during RUN. */
+static int64_t work_during(const struct profile_thread *t, const struct run *run)
+{
+    const struct interval time = interval_of_run(run);
+    int64_t ns = 0;
+    for (struct run_parts p = run_parts_of(t, &time, 1); run_parts_next(&p);)
+        if (p.run->state != RUN_BLOCKED && p.run->state != RUN_MISSED)
+            ns += p.when.end_ns - p.when.start_ns;
+    return ns;
+}
+
+/* The one of process PID's threads that works for most of RUN, while the others hardly do: the
+ * kernel says which process is waited for, and not which of its threads.  NULL: there is none, or
+ * the process has had too many to look at for each wait. */
+static const struct profile_thread *at_work(const struct holders *h, pid_t pid,
+                                            const struct run *run)
+{
+    static const double nearly_all = 0.8;
+    static const double most_of_it = 0.5;
+    enum { MOST_LOOKED_AT = 64 };
+    const struct profile_thread *best = NULL;
+    const struct interval time = interval_of_run(run);
+    int64_t best_ns = 0;
+    int64_t all_ns = 0;
+    size_t n = 0;
+    size_t lived = 0;
+    uint64_t i = 0;
+    (void)map_get(&h->by_process, (uint32_t)pid, &i);
+    for (; i && n <= MOST_LOOKED_AT; i = h->sibling[i], n++) {
+        const struct profile_thread *t = profile_see_thread(h->p, (thread_id){(uint32_t)i});
+        if (!lives_during(t, run))
+            continue;
+        int64_t ns = work_during(t, run);
+        best = !best || ns > best_ns ? t : best;
+        best_ns = ns > best_ns ? ns : best_ns;
+        all_ns += ns;
+        lived++;
+    }
+    bool works = share_of(best_ns, time.end_ns - time.start_ns) >= most_of_it &&
+                 share_of(best_ns, all_ns) >= nearly_all;
+    return n <= MOST_LOOKED_AT && (lived == 1 || works) ? best : NULL;
+}
+
 const struct profile_thread *holders_follow(struct holders *h, const struct run *run)
 {
     const struct wait_side *side = run->at.wait.ix ? holders_side(h, run->at) : NULL;
-    if (!side || side->blocker.kind != BLOCKER_PROCESS)
+    if (!side || !blocker_is_process(&side->blocker))
         return holders_thread(h, run);
-    const struct blocker *blocker = &side->blocker;
-    return find_thread(h, blocker->pid, blocker->tid ? blocker->tid : blocker->pid, run);
+    const struct blocker *b = &side->blocker;
+    if (!b->tid && side->thing == THING_SOCKET)
+        return at_work(h, b->pid, run);
+    return find_thread(h, b->pid, b->tid ? b->tid : b->pid, run);
 }
 
 void holders_release(struct holders *h)
 {
     free(h->sides);
     free(h->before);
+    free(h->sibling);
     map_release(&h->by_spot);
     map_release(&h->by_thread);
+    map_release(&h->by_process);
     *h = (struct holders){0};
 }

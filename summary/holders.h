@@ -10,9 +10,11 @@ struct holders {
     struct view *v;
     struct wait_side *sides;
     size_t n, capacity;
-    struct map by_spot;   /* index into SIDES */
-    struct map by_thread; /* pid and tid → the last thread of these */
-    uint32_t *before;     /* by thread: the one before it of the same pid and tid; 0: none */
+    struct map by_spot;    /* index into SIDES */
+    struct map by_thread;  /* pid and tid → the last thread of these */
+    uint32_t *before;      /* by thread: the one before it of the same pid and tid; 0: none */
+    struct map by_process; /* pid → the last thread of it */
+    uint32_t *sibling;     /* by thread: the one before it of the same pid; 0: none */
 };
 /* Borrows P and V. */
 void holders_init(struct holders *h, const struct profile *p, struct view *v);
@@ -23,6 +25,7 @@ const struct wait_side *holders_side(struct holders *h, struct spot at);
 bool holders_is_for(struct holders *h, struct spot at, unsigned kinds);
 /* The thread that RUN's wait is for; NULL: unknown, or it is not recorded. */
 const struct profile_thread *holders_thread(struct holders *h, const struct run *run);
-/* The same; and where that is for a process, its main thread. */
+/* The same; and where that is for a process its only thread.  Of several it is the main thread, at
+ * the other end of a socket the one that works then. */
 const struct profile_thread *holders_follow(struct holders *h, const struct run *run);
 void holders_release(struct holders *h);

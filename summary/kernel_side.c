@@ -8,6 +8,7 @@
 #include "summary/wait_text.h"
 
 static const double most_of_it = 0.8;
+static const double named_part = 0.5; /* of the waits for an address: then its process is told */
 enum { MAX_SIDES = 16 };
 
 /* The other sides of the runs that end in one node. */
@@ -16,7 +17,9 @@ struct side_sum {
     struct wait_side side;
     pid_t waiter; /* the process */
     int64_t ns;
-    bool many; /* several processes of that name */
+    int64_t named_ns; /* of it SIDE's process, or another one, is known */
+    bool many;        /* several processes of that name */
+    bool mixed;       /* of other names, too */
 };
 struct sides {
     struct side_sum items[MAX_SIDES];
@@ -61,7 +64,13 @@ static void add_run(const struct scene *s, const struct profile_thread *t, const
         wait_side_is_kernels(side->thing) ? sum_of(s, all, run->at.wait, side) : NULL;
     if (!sum)
         return;
-    sum->many |= sum->side.blocker.pid != side->blocker.pid;
+    if (!sum->side.blocker.pid) /* at first maybe only the address is known */
+        sum->side = *side;
+    if (side->blocker.pid) {
+        sum->many |= sum->side.blocker.pid != side->blocker.pid;
+        sum->mixed |= sum->side.blocker.name.ix != side->blocker.name.ix;
+        sum->named_ns += run->weights.wall_ns;
+    }
     sum->waiter = profile_see_process(s->p, t->process)->pid;
     sum->ns += run->weights.wall_ns;
 }
@@ -73,12 +82,22 @@ static void release_sides(struct sides *all)
     map_release(&all->of_wait);
 }
 
-static const struct side_sum *heaviest(const struct sides *all)
+/* Is the process at S's address unknown for most of the time, or not always the same program? */
+static bool has_no_process(const struct side_sum *s)
 {
-    const struct side_sum *best = NULL;
+    const struct blocker *b = &s->side.blocker;
+    bool address = b->kind == BLOCKER_PEER || b->kind == BLOCKER_CLIENT;
+    return address && (s->mixed || share_of(s->named_ns, s->ns) < named_part);
+}
+
+static const struct side_sum *heaviest(struct sides *all)
+{
+    struct side_sum *best = NULL;
     for (size_t i = 0; i < all->n; i++)
         if (!best || all->items[i].ns > best->ns)
             best = &all->items[i];
+    if (best && has_no_process(best))
+        best->side.blocker.pid = 0;
     return best && (double)best->ns >= most_of_it * (double)all->ns ? best : NULL;
 }
 
@@ -90,6 +109,34 @@ static void add_many(const struct scene *s, const struct side_sum *sum, struct t
                        : sum->side.thing == THING_FILE_LOCK ? "a file's lock, held by processes"
                                                             : "processes at the other end";
     text_addf(words, "%s (%s)", what, name);
+}
+
+static bool is_recorded(const struct profile *p, pid_t pid)
+{
+    for (uint32_t i = 1; i <= profile_process_count(p); i++)
+        if (profile_see_process(p, (process_id){i})->pid == pid)
+            return true;
+    return false;
+}
+
+/* Did process PID live when the recording ended? */
+static bool goes_on(const struct profile *p, pid_t pid)
+{
+    for (uint32_t i = 1; i <= profile_thread_count(p); i++) {
+        const struct profile_thread *t = profile_see_thread(p, (thread_id){i});
+        if (t->process.ix && t->tid == pid && !t->ended)
+            return true;
+    }
+    return false;
+}
+
+/* How to see what the other process does.  A child is seen with -s, which other findings say. */
+static void add_way_to_see(const struct scene *s, const struct side_sum *sum, struct text *words)
+{
+    const struct blocker *b = &sum->side.blocker;
+    if (sum->side.thing != THING_CHILD && b->fate == FATE_GOES_ON && !is_recorded(s->p, b->pid) &&
+        goes_on(s->p, sum->waiter))
+        text_addf(words, " wallspy -p %d,%d shows what that does.", sum->waiter, b->pid);
 }
 
 bool add_kernel_side(const struct scene *s, const struct thread_group *group, uint32_t node,
@@ -104,7 +151,7 @@ bool add_kernel_side(const struct scene *s, const struct thread_group *group, ui
     }
     const struct side_sum *sum = heaviest(&all);
     /* A remote end's address is in the wait's name. */
-    bool process = sum && sum->side.blocker.kind == BLOCKER_PROCESS;
+    bool process = sum && blocker_is_process(&sum->side.blocker);
     bool told = sum && wait_side_is_told(&sum->side) &&
                 (process || !named || sum->side.thing != THING_SOCKET);
     if (told) {
@@ -114,6 +161,8 @@ bool add_kernel_side(const struct scene *s, const struct thread_group *group, ui
         else
             wait_side_add_text(words, s->p, &sum->side, sum->waiter, false);
         text_add(words, ".");
+        if (process && !sum->many)
+            add_way_to_see(s, sum, words);
         add_figure(f, "other_side_part", share_of(sum->ns, all.ns));
     }
     release_sides(&all);
@@ -128,6 +177,8 @@ static const struct profile_thread *only_other(const struct scene *s,
 {
     const struct profile_thread *other = NULL;
     bool one = true;
+    int64_t ns = 0;
+    int64_t known_ns = 0;
     for (size_t i = 0; i < group->n; i++) {
         const struct profile_thread *t = group->threads[i]->thread;
         for (size_t k = 0; k < t->n_runs; k++) {
@@ -137,11 +188,13 @@ static const struct profile_thread *only_other(const struct scene *s,
             const struct profile_thread *who = holders_follow(s->holders, run);
             one &= !who || !other || who == other;
             other = who ? who : other;
+            ns += run->weights.wall_ns;
+            known_ns += who ? run->weights.wall_ns : 0;
             intervals_add_run(ret_waits, run);
         }
     }
     intervals_unite(ret_waits);
-    return one ? other : NULL;
+    return one && share_of(known_ns, ns) >= named_part ? other : NULL;
 }
 
 void add_what_it_does(const struct scene *s, const struct thread_group *group, uint32_t node,

@@ -43,7 +43,7 @@ static void link_waiters(struct wait_graph *g)
         if (b->kind == BLOCKER_THREAD && map_get(&by_thread, key_of(b->pid, b->tid), &at))
             g->items[i].next = (int)at;
         /* Threads that are not recorded count, too. */
-        if (b->kind == BLOCKER_PROCESS && b->tid && map_get(&by_process, (uint32_t)b->pid, &at) &&
+        if (blocker_is_process(b) && b->tid && map_get(&by_process, (uint32_t)b->pid, &at) &&
             at != SEVERAL && at != i)
             g->items[i].next = (int)at;
     }

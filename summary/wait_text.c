@@ -245,6 +245,11 @@ static void add_end(struct text *out, const struct profile *p, const struct bloc
                                                     : "");
         add_host_and_port(out, p, b);
     }
+    if (detailed && b->pid) {
+        text_add(out, " of ");
+        add_process(out, p, b);
+        text_add(out, fates[b->fate]);
+    }
     if (detailed)
         add_queue(out, b);
 }
@@ -288,9 +293,9 @@ static void add_other_end(struct text *out, const struct profile *p, const struc
 {
     const struct blocker *b = &side->blocker;
     const char *of = side->thing == THING_PIPE ? "pipe" : "socket";
-    if (b->kind == BLOCKER_PROCESS && b->pid == own_pid) {
+    if (blocker_is_process(b) && b->pid == own_pid && (b->kind == BLOCKER_PROCESS || !detailed)) {
         text_addf(out, "a %s whose other end is in the same process", of);
-    } else if (b->kind == BLOCKER_PROCESS) {
+    } else if (b->kind == BLOCKER_PROCESS || (blocker_is_process(b) && !detailed)) {
         add_process(out, p, b);
         text_addf(out, ", which has the %s's other end", of);
         text_add(out, b->fate == FATE_STOPPED ? " and is stopped" : "");

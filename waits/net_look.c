@@ -14,6 +14,7 @@ enum {
     MOST_NAMESPACES = 64,
     MOST_TRIES = 3, /* readings that end before they reach a socket */
 };
+#define SEVERAL UINT64_MAX /* listen on one address */
 
 bool net_look_has(const struct net_look *l, uint64_t inode, struct net_socket *ret)
 {
@@ -23,6 +24,78 @@ bool net_look_has(const struct net_look *l, uint64_t inode, struct net_socket *r
     *ret = l->sockets[at];
     return true;
 }
+
+/* ---- the other end ---- */
+
+static uint64_t add_address(uint64_t hash, const struct net_address *a)
+{
+    struct net_address plain = net_address_plain(a);
+    uint64_t port = (uint64_t)plain.port << 1 | plain.v6;
+    return hash_u64(hash ^ hash_bytes(plain.bytes, sizeof plain.bytes)) ^ hash_u64(port);
+}
+
+/* Of TCP socket S, as a key of ENDS: one that listens has no other end. */
+static uint64_t ends_key(const struct net_socket *s)
+{
+    static const struct net_address nobody = {.port = 0};
+    uint64_t local = add_address(hash_u64(s->space), &s->local);
+    return add_address(local, s->state == NET_LISTEN ? &nobody : &s->remote);
+}
+
+static bool find_ends(const struct net_look *l, const struct net_socket *wanted,
+                      struct net_socket *ret)
+{
+    uint64_t at;
+    if (!map_get(&l->ends, ends_key(wanted), &at) || at == SEVERAL)
+        return false;
+    const struct net_socket *s = &l->sockets[at];
+    bool listens = wanted->state == NET_LISTEN;
+    if (s->space != wanted->space || listens != (s->state == NET_LISTEN) ||
+        !net_address_same(&s->local, &wanted->local) ||
+        (!listens && !net_address_same(&s->remote, &wanted->remote)))
+        return false;
+    *ret = *s;
+    return true;
+}
+
+/* Is S connected to an address of this machine? */
+static bool is_local(const struct net_socket *s)
+{
+    struct net_address own = s->local;
+    own.port = s->remote.port;
+    return !s->udp && s->remote.port &&
+           (net_address_is_loopback(&s->remote) || net_address_same(&own, &s->remote));
+}
+
+/* The socket to which S is connected; its inode is 0 before it is accepted. */
+static bool find_connected(const struct net_look *l, const struct net_socket *s,
+                           struct net_socket *ret)
+{
+    const struct net_socket wanted = {
+        .local = s->remote, .remote = s->local, .state = NET_ESTABLISHED, .space = s->space};
+    return is_local(s) && find_ends(l, &wanted, ret);
+}
+
+static bool find_listener(const struct net_look *l, const struct net_socket *s,
+                          struct net_socket *ret)
+{
+    struct net_socket wanted = {.local = s->remote, .state = NET_LISTEN, .space = s->space};
+    if (find_ends(l, &wanted, ret))
+        return true;
+    wanted.local = (struct net_address){.port = s->remote.port};
+    if (find_ends(l, &wanted, ret))
+        return true;
+    wanted.local.v6 = true;
+    return find_ends(l, &wanted, ret);
+}
+
+bool net_look_other_end(const struct net_look *l, const struct net_socket *s,
+                        struct net_socket *ret)
+{
+    return find_connected(l, s, ret) && (ret->inode || find_listener(l, s, ret));
+}
+
+/* ---- wishes ---- */
 
 static void wish(struct net_look *l, pid_t pid, uint64_t inode)
 {
@@ -34,11 +107,24 @@ static void wish(struct net_look *l, pid_t pid, uint64_t inode)
     l->wishes[l->n_wishes++] = (struct net_wish){inode, pid};
 }
 
+/* Is there more to know of the other end of S than a reading told?  It may be accepted by now, or
+ * in a table that was not read for S. */
+static bool may_know_more(const struct net_look *l, const struct net_socket *s)
+{
+    struct net_socket other;
+    if (find_connected(l, s, &other))
+        return !other.inode && clock_now_ns() - other.read_ns > NS_PER_S;
+    return is_local(s) && !s->wished;
+}
+
 enum net_known net_look_find(struct net_look *l, pid_t pid, uint64_t inode, struct net_socket *ret)
 {
     uint64_t unused;
-    if (net_look_has(l, inode, ret))
+    if (net_look_has(l, inode, ret)) {
+        if (may_know_more(l, ret))
+            wish(l, pid, inode);
         return NET_KNOWN;
+    }
     if (map_get(&l->asked, inode, &unused))
         return NET_NO_SOCKET;
     wish(l, pid, inode);
@@ -50,35 +136,86 @@ static void set_listening(struct net_look *l, uint16_t port)
     l->listening[port / 8] |= (uint8_t)(1U << port % 8);
 }
 
+/* ---- a reading ---- */
+
 /* A thread that begins to wait a moment after the reading asks for its socket then, and the next
- * reading may be seconds away.  So connected sockets are kept unasked. */
+ * reading may be seconds away.  So connected sockets are kept unasked, and for their other ends
+ * those that listen and those that nobody has accepted yet. */
 static bool is_kept(const struct net_look *l, const struct net_socket *s)
 {
-    uint64_t unused;
-    return map_get(&l->wished, s->inode, &unused) || (s->remote.port && l->n < MOST_UNASKED);
+    bool listens = s->state == NET_LISTEN && !s->udp;
+    bool connected = s->remote.port && (s->inode || s->state == NET_ESTABLISHED);
+    return s->wished || ((listens || connected) && l->n < MOST_UNASKED);
 }
 
-static bool see_socket(void *ctx, const struct net_socket *s)
+/* Where S was kept before, or an earlier connection with its addresses; else behind the last. */
+static uint64_t place_of(struct net_look *l, const struct net_socket *s)
+{
+    uint64_t at;
+    if (s->inode && map_get(&l->known, s->inode, &at))
+        return at;
+    if (!s->udp && s->state != NET_LISTEN && map_get(&l->ends, ends_key(s), &at) && at != SEVERAL &&
+        ends_key(&l->sockets[at]) == ends_key(s)) {
+        map_remove(&l->known, l->sockets[at].inode);
+        return at;
+    }
+    l->sockets = array_reserve(l->sockets, &l->capacity, l->n + 1, sizeof *l->sockets);
+    return l->n++;
+}
+
+/* Does another socket than AT, with its addresses, listen, too? */
+static bool listen_several(const struct net_look *l, uint64_t at)
+{
+    uint64_t other;
+    const struct net_socket *s = &l->sockets[at];
+    if (s->state != NET_LISTEN || !map_get(&l->ends, ends_key(s), &other) || other == at)
+        return false;
+    return other == SEVERAL || l->sockets[other].read_ns == s->read_ns;
+}
+
+/* Puts the socket AT into the maps. */
+static void enter(struct net_look *l, uint64_t at)
+{
+    const struct net_socket *s = &l->sockets[at];
+    if (s->inode)
+        map_put(&l->known, s->inode, at);
+    if (!s->udp)
+        map_put(&l->ends, ends_key(s), listen_several(l, at) ? SEVERAL : at);
+}
+
+static bool see_socket(void *ctx, const struct net_socket *socket)
 {
     struct net_look *l = ctx;
     uint64_t unused;
-    if (s->state == NET_LISTEN && !s->udp)
-        set_listening(l, s->local.port);
-    if (!s->inode || !is_kept(l, s) || map_get(&l->known, s->inode, &unused))
+    struct net_socket s = *socket;
+    s.wished = s.inode && map_get(&l->wished, s.inode, &unused);
+    s.read_ns = l->reading_ns;
+    s.space = l->reading;
+    if (s.state == NET_LISTEN && !s.udp)
+        set_listening(l, s.local.port);
+    if (!is_kept(l, &s))
         return true;
-    l->sockets = array_reserve(l->sockets, &l->capacity, l->n + 1, sizeof *l->sockets);
-    l->sockets[l->n] = *s;
-    l->sockets[l->n].read_ns = l->reading_ns;
-    map_put(&l->known, s->inode, l->n++);
+    uint64_t at = place_of(l, &s);
+    l->sockets[at] = s;
+    enter(l, at);
     return true;
+}
+
+/* Is all known of S and its other end that this reading can tell? */
+static bool is_read(const struct net_look *l, const struct net_socket *s)
+{
+    struct net_socket other;
+    if (s->read_ns != l->reading_ns || !is_local(s))
+        return s->read_ns == l->reading_ns;
+    return find_connected(l, s, &other) && (other.inode || other.read_ns == l->reading_ns);
 }
 
 static bool all_are_known(void *ctx)
 {
     const struct net_look *l = ctx;
-    uint64_t unused;
+    struct net_socket s;
     for (size_t i = 0; i < l->n_wishes; i++)
-        if (!map_get(&l->known, l->wishes[i].inode, &unused))
+        if (!net_look_has(l, l->wishes[i].inode, &s) || !is_read(l, &s))
             return false;
     return true;
 }
@@ -106,6 +243,7 @@ static bool read_tables(struct net_look *l, int64_t longest_cpu_ns)
         if (!ns || k < n || n == MOST_NAMESPACES)
             continue;
         done[n++] = ns;
+        l->reading = ns;
         all &= net_sockets_each(l->wishes[i].pid, longest_cpu_ns, &visitor);
     }
     return all;
@@ -115,9 +253,26 @@ static bool read_tables(struct net_look *l, int64_t longest_cpu_ns)
 static void forget(struct net_look *l)
 {
     map_clear(&l->known);
+    map_clear(&l->ends);
     map_clear(&l->asked);
     map_clear(&l->tries);
     l->n = 0;
+}
+
+/* Makes room: those that the last reading did not see have ended, or are read when they are asked
+ * for. */
+static void drop_unseen(struct net_look *l)
+{
+    size_t kept = 0;
+    map_clear(&l->known);
+    map_clear(&l->ends);
+    for (size_t i = 0; i < l->n; i++) {
+        if (l->sockets[i].read_ns != l->reading_ns)
+            continue;
+        l->sockets[kept] = l->sockets[i];
+        enter(l, kept++);
+    }
+    l->n = kept;
 }
 
 /* Of the sockets that a reading did not find: none that it would have found is asked for again, and
@@ -143,6 +298,8 @@ bool net_look_run(struct net_look *l, int64_t longest_cpu_ns)
         forget(l);
     l->reading_ns = clock_now_ns();
     bool all = read_tables(l, longest_cpu_ns);
+    if (l->n >= MOST_UNASKED)
+        drop_unseen(l);
     for (size_t i = 0; i < l->n_wishes; i++)
         if (!map_get(&l->known, l->wishes[i].inode, &unused))
             note_not_found(l, l->wishes[i].inode, all);
@@ -159,6 +316,7 @@ bool net_look_serves(const struct net_look *l, const struct net_socket *s)
 void net_look_release(struct net_look *l)
 {
     map_release(&l->known);
+    map_release(&l->ends);
     map_release(&l->asked);
     map_release(&l->tries);
     map_release(&l->wished);

@@ -15,12 +15,14 @@ struct net_wish {
 };
 struct net_look {     /* zero-initialise */
     struct map known; /* inode → index of SOCKETS */
+    struct map ends;  /* namespace and both addresses of a TCP socket → the same, or SEVERAL */
     struct net_socket *sockets;
     size_t n, capacity;
     struct map asked;  /* inodes that were, and are in no table, or were given up */
     struct map tries;  /* readings that ended too early, by inode */
     uint64_t given_up; /* sockets that no reading reached */
     int64_t reading_ns;
+    uint64_t reading; /* the namespace that is being read */
     struct map wished;
     struct net_wish *wishes; /* those, for the next reading */
     size_t n_wishes, wishes_capacity;
@@ -31,6 +33,10 @@ enum net_known { NET_UNKNOWN, NET_KNOWN, NET_NO_SOCKET };
 enum net_known net_look_find(struct net_look *l, pid_t pid, uint64_t inode, struct net_socket *ret);
 /* Is it known already?  Wishes for nothing. */
 bool net_look_has(const struct net_look *l, uint64_t inode, struct net_socket *ret);
+/* Is the other end of S, which is known, on this machine?  RET gets it; before it is accepted the
+ * one that listens there. */
+bool net_look_other_end(const struct net_look *l, const struct net_socket *s,
+                        struct net_socket *ret);
 /* Reads what is wished for.  False: nothing was. */
 bool net_look_run(struct net_look *l, int64_t longest_cpu_ns);
 /* Does a program listen on S's own port, so that the other side is a client of it? */

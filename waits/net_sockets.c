@@ -175,15 +175,39 @@ bool net_sockets_each(pid_t pid, int64_t longest_cpu_ns, const struct net_visito
     return all && look_at_tables(udp_tables, pid, end_cpu_ns, visitor);
 }
 
-void net_address_add_host(struct text *out, const struct net_address *a)
+/* ---- addresses ---- */
+
+struct net_address net_address_plain(const struct net_address *a)
 {
     static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-    char text[INET6_ADDRSTRLEN];
+    struct net_address plain = {.port = a->port};
     bool inner = a->v6 && memcmp(a->bytes, mapped, sizeof mapped) == 0;
-    const void *bytes = inner ? a->bytes + sizeof mapped : a->bytes;
-    if (!inet_ntop(a->v6 && !inner ? AF_INET6 : AF_INET, bytes, text, sizeof text))
+    plain.v6 = a->v6 && !inner;
+    memcpy(plain.bytes, inner ? a->bytes + sizeof mapped : a->bytes, plain.v6 ? 16 : 4);
+    return plain;
+}
+
+bool net_address_same(const struct net_address *a, const struct net_address *b)
+{
+    struct net_address x = net_address_plain(a);
+    struct net_address y = net_address_plain(b);
+    return x.v6 == y.v6 && x.port == y.port && memcmp(x.bytes, y.bytes, sizeof x.bytes) == 0;
+}
+
+bool net_address_is_loopback(const struct net_address *a)
+{
+    struct net_address plain = net_address_plain(a);
+    return plain.v6 ? memcmp(plain.bytes, &in6addr_loopback, sizeof in6addr_loopback) == 0
+                    : plain.bytes[0] == IN_LOOPBACKNET;
+}
+
+void net_address_add_host(struct text *out, const struct net_address *a)
+{
+    char text[INET6_ADDRSTRLEN];
+    struct net_address plain = net_address_plain(a);
+    if (!inet_ntop(plain.v6 ? AF_INET6 : AF_INET, plain.bytes, text, sizeof text))
         return;
-    text_addf(out, a->v6 && !inner ? "[%s]" : "%s", text);
+    text_addf(out, plain.v6 ? "[%s]" : "%s", text);
 }
 
 void net_address_add(struct text *out, const struct net_address *a)

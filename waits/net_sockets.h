@@ -23,7 +23,11 @@ struct net_socket {
     unsigned state;              /* NET_…, or another number below 16 */
     uint64_t tx_bytes, rx_bytes; /* not acknowledged; not read, of a listener: not accepted */
     bool udp;
-    int64_t read_ns; /* when its table was read, by whoever keeps it (clock_now_ns()) */
+    /* By whoever keeps it: was it asked for, when was its table read (clock_now_ns()), and of which
+     * namespace. */
+    bool wished;
+    int64_t read_ns;
+    uint64_t space;
 };
 
 /* One line of such a table; V6: of tcp6 or udp6.  Returns 0 or -EPROTO (the heading, too). */
@@ -38,6 +42,11 @@ struct net_visitor {
 /* Visits the sockets of PID's network namespace, listeners before those that are connected to them,
  * for at most LONGEST_CPU_NS of CPU time.  True: it saw all that the visitor wants. */
 bool net_sockets_each(pid_t pid, int64_t longest_cpu_ns, const struct net_visitor *visitor);
+/* Are A and B the same host and port?  A version 4 address in a version 6 socket is that one. */
+bool net_address_same(const struct net_address *a, const struct net_address *b);
+/* A as it is compared: the version 4 address in it, if there is one; the rest is 0. */
+struct net_address net_address_plain(const struct net_address *a);
+bool net_address_is_loopback(const struct net_address *a);
 /* "127.0.0.1:5433", "[fe80::1]:80"; a version 4 address in a version 6 socket as the former. */
 void net_address_add(struct text *out, const struct net_address *a);
 void net_address_add_host(struct text *out, const struct net_address *a); /* without its port */

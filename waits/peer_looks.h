@@ -16,6 +16,7 @@ enum { MOST_ASKED = 32 };
 /* The looks that waits were put down for.  Zero-initialise but for PROFILE, which is borrowed. */
 struct peer_looks {
     struct profile *profile; /* for names */
+    bool counts_bytes; /* of a socket what is on its way is told, too: it changes all the time */
     struct net_look net;
     struct fd_scan scan;
     struct process_list processes;
@@ -43,7 +44,7 @@ struct peer_answer {       /* zero-initialise */
     bool later;            /* not known before peer_looks_run() */
     bool young;            /* its process has maybe not called execve yet: it may change its name */
     struct wait_side side; /* no thing: nothing can be said */
-    /* Of a BLOCKER_PROCESS: the descriptor by which it has the other end, and what that leads to
+    /* The descriptor by which the blocker, a process, has the other end, and what that leads to
      * (fd_scan_key()); 0: it has none. */
     uint64_t fd, link;
 };

@@ -25,13 +25,21 @@ static string_id path_of(struct peer_looks *l, const struct unix_socket *s)
     return id;
 }
 
+/* The processes that have the socket with INODE open; false: a look has to come first. */
+static bool find_users(struct peer_looks *l, const struct peer_wait *w, uint64_t inode,
+                       struct peer_users *ret)
+{
+    char link[32];
+    (void)snprintf(link, sizeof link, "socket:[%llu]", (unsigned long long)inode);
+    return peer_users_find(l, w, link, any_user, NULL, ret);
+}
+
 static void find_unix(struct peer_looks *l, const struct peer_wait *w, uint64_t inode,
                       struct peer_answer *ret)
 {
     struct unix_socket socket;
     struct unix_socket other = {0};
     struct peer_users users = {0};
-    char link[32];
     if (!net_is_here(w->pid) || unix_socket_read(inode, &socket) < 0)
         return;
     ret->side.timed = true;
@@ -43,8 +51,7 @@ static void find_unix(struct peer_looks *l, const struct peer_wait *w, uint64_t 
         return;
     }
     if (socket.peer) {
-        (void)snprintf(link, sizeof link, "socket:[%llu]", (unsigned long long)socket.peer);
-        ret->later = !peer_users_find(l, w, link, any_user, NULL, &users);
+        ret->later = !find_users(l, w, socket.peer, &users);
         (void)unix_socket_read(socket.peer, &other);
     }
     if (ret->later)
@@ -87,6 +94,51 @@ struct blocker peer_of_socket(struct peer_looks *l, const struct net_socket *s, 
     return b;
 }
 
+/* Can the process at the other end of S be found?  A server that waits for a client's next request
+ * waits for nobody that would be worth a search. */
+static bool may_have_process(const struct peer_looks *l, const struct net_socket *s, bool sends,
+                             struct net_socket *ret_other)
+{
+    return (sends || !net_look_serves(&l->net, s)) && net_look_other_end(&l->net, s, ret_other);
+}
+
+/* The process that has OTHER, the other end, if it is the only one. */
+static void find_process(struct peer_looks *l, const struct peer_wait *w,
+                         const struct net_socket *other, struct peer_answer *ret)
+{
+    struct peer_users users;
+    const enum blocker_kind kind = ret->side.blocker.kind;
+    ret->later = !find_users(l, w, other->inode, &users);
+    if (ret->later || users.n != 1)
+        return;
+    peer_users_answer(l, &users, ret);
+    ret->side.blocker.kind = kind;
+}
+
+static bool is_sent(int64_t number)
+{
+    return number == SYS_write || number == SYS_writev || number == SYS_sendto ||
+           number == SYS_sendmsg || number == SYS_sendmmsg || number == SYS_sendfile;
+}
+
+bool peer_has_process(const struct peer_looks *l, const struct net_socket *s, int64_t number)
+{
+    struct net_socket other;
+    return may_have_process(l, s, is_sent(number), &other);
+}
+
+void peer_answer_socket(struct peer_looks *l, const struct peer_wait *w, const struct net_socket *s,
+                        struct peer_answer *ret)
+{
+    struct net_socket other;
+    bool sends = is_sent(w->number);
+    ret->side.thing = THING_SOCKET;
+    ret->side.timed = true;
+    ret->side.blocker = peer_of_socket(l, s, sends, l->counts_bytes ? w->since_ns : INT64_MAX);
+    if (may_have_process(l, s, sends, &other))
+        find_process(l, w, &other, ret);
+}
+
 void peer_find_socket(struct peer_looks *l, const struct peer_wait *w, struct peer_answer *ret)
 {
     struct net_socket socket;
@@ -100,11 +152,6 @@ void peer_find_socket(struct peer_looks *l, const struct peer_wait *w, struct pe
         find_unix(l, w, inode, ret);
         return;
     case NET_KNOWN:
-        break;
+        peer_answer_socket(l, w, &socket, ret);
     }
-    bool sends = w->number == SYS_write || w->number == SYS_writev || w->number == SYS_sendto ||
-                 w->number == SYS_sendmsg || w->number == SYS_sendmmsg || w->number == SYS_sendfile;
-    ret->side.thing = THING_SOCKET;
-    ret->side.timed = true;
-    ret->side.blocker = peer_of_socket(l, &socket, sends, w->since_ns);
 }

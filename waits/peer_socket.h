@@ -3,9 +3,15 @@
 
 #include "waits/peer_looks.h"
 
+/* Whom the wait W for a socket is for. */
 void peer_find_socket(struct peer_looks *l, const struct peer_wait *w, struct peer_answer *ret);
 
 /* Whom a thread waits for that reads S, or accepts from it.  SENDS: it writes.  SINCE_NS: the bytes
  * on their way count if they were read since. */
 struct blocker peer_of_socket(struct peer_looks *l, const struct net_socket *s, bool sends,
                               int64_t since_ns);
+/* Whom W, a wait for S, is for; if the other end is on this machine, which process. */
+void peer_answer_socket(struct peer_looks *l, const struct peer_wait *w, const struct net_socket *s,
+                        struct peer_answer *ret);
+/* Is it worth a search, which process has the other end of S, for which call NUMBER waits? */
+bool peer_has_process(const struct peer_looks *l, const struct net_socket *s, int64_t number);

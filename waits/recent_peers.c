@@ -14,6 +14,8 @@ enum {
 /* For how long a peer counts, and when it is searched for anew: where there are many processes the
  * next search is a second or two away. */
 static const int64_t counts_ns = INT64_C(4) * NS_PER_S, renew_ns = NS_PER_S;
+/* Whose other end was not found, as of another user's process, may go on without for long. */
+static const int64_t unknown_ns = INT64_C(10) * NS_PER_S;
 
 static uint64_t key_of(const struct blocked_call *call)
 {
@@ -51,7 +53,7 @@ static bool has_it_still(struct recent_peer *peer)
 {
     char link[DESCRIPTOR_LINK_BYTES];
     int64_t now_ns = clock_now_ns();
-    if (peer->side.blocker.kind != BLOCKER_PROCESS)
+    if (!blocker_is_process(&peer->side.blocker))
         return false;
     if (now_ns - peer->checked_ns < CHECK_NS)
         return true;
@@ -59,7 +61,7 @@ static bool has_it_still(struct recent_peer *peer)
     descriptor_read_link(peer->side.blocker.pid, peer->fd, link);
     if (fd_scan_key(link) != peer->link)
         peer->side.blocker.kind = BLOCKER_UNKNOWN;
-    return peer->side.blocker.kind == BLOCKER_PROCESS;
+    return blocker_is_process(&peer->side.blocker);
 }
 
 const struct recent_peer *recent_peers_get(struct recent_peers *r, const struct blocked_call *call,
@@ -75,7 +77,8 @@ const struct recent_peer *recent_peers_get(struct recent_peers *r, const struct 
 
 bool recent_peers_is_due(const struct recent_peers *r, const struct blocked_call *call)
 {
-    return !find(r, call, renew_ns);
+    const struct recent_peer *peer = find(r, call, unknown_ns);
+    return !peer || (blocker_is_process(&peer->side.blocker) && !find(r, call, renew_ns));
 }
 
 void recent_peers_release(struct recent_peers *r)

@@ -10,7 +10,7 @@
 
 struct recent_peer {
     struct wait_side side;
-    uint64_t fd, link; /* a BLOCKER_PROCESS's own, by which it has the end */
+    uint64_t fd, link; /* the process's own, by which it has the end */
     /* Private: when it was put, and the process last asked; a search for it is under way. */
     int64_t at_ns, checked_ns;
     bool renewing;

@@ -23,10 +23,13 @@ enum {
     MOST_WAITING = 4096,
     ANSWERED_NS = NS_PER_S, /* between two looks at waits that have an answer */
 };
-/* A wait whose process is known, and may pass its end on.  At most one a thread. */
+static const int64_t longest_pause_ns = INT64_C(32) * NS_PER_S; /* of those without a process */
+/* A wait whose process is known, and may pass its end on; or of which only an address is.  At most
+ * one a thread. */
 struct answered_wait {
     struct blocked_call call;
-    struct wait_side side; /* the last answer */
+    struct wait_side side;    /* the last answer */
+    int64_t due_ns, pause_ns; /* no look before; until the next but one */
 };
 
 struct wait_peers {
@@ -108,14 +111,20 @@ static bool is_final(const struct peer_answer *a)
 }
 
 /* The other end of a socket of which it is known. */
-static bool complete_socket(struct wait_peers *w, uint64_t inode, struct wait *wait)
+static void complete_socket(struct wait_peers *w, uint64_t inode, struct wait *wait)
 {
     struct net_socket socket;
     if (!net_look_has(&w->looks.net, inode, &socket))
-        return false;
+        return;
     wait->side = (struct wait_side){.thing = THING_SOCKET, .timed = true};
     wait->side.blocker = peer_of_socket(&w->looks, &socket, false, INT64_MAX);
-    return true;
+}
+
+/* Is the address of its other end known, and no more? */
+static bool has_only_address(const struct wait *wait)
+{
+    return wait->side.thing == THING_SOCKET && wait->side.blocker.net == NET_TCP &&
+           !wait->side.blocker.pid;
 }
 
 /* ---- the queue of a recording ---- */
@@ -145,7 +154,7 @@ static void remember(struct wait_peers *w, const struct blocked_call *call,
     recent_peers_put(&w->recent, call, &recent);
 }
 
-static void complete_recent(struct wait_peers *w, const struct blocked_call *call,
+static bool complete_recent(struct wait_peers *w, const struct blocked_call *call,
                             struct wait *wait)
 {
     bool renew = false;
@@ -154,6 +163,7 @@ static void complete_recent(struct wait_peers *w, const struct blocked_call *cal
         enqueue(w, call);
     if (recent)
         wait->side = recent->side;
+    return recent != NULL;
 }
 
 void wait_peers_complete(struct wait_peers *w, const struct sample_message *m, struct wait *wait)
@@ -161,8 +171,25 @@ void wait_peers_complete(struct wait_peers *w, const struct sample_message *m, s
     struct blocked_call call;
     if (!w || wait->kind != WAIT_CALL || !blocked_call_of(m, &call) || !call.link)
         return;
-    if (!call.socket || !complete_socket(w, call.socket, wait))
-        complete_recent(w, &call, wait);
+    if (!complete_recent(w, &call, wait) && call.socket)
+        complete_socket(w, call.socket, wait);
+}
+
+static bool may_have_process(const struct wait_peers *w, const struct blocked_call *call)
+{
+    struct net_socket socket;
+    return net_look_has(&w->looks.net, call->socket, &socket) &&
+           peer_has_process(&w->looks, &socket, call->number);
+}
+
+/* Whatever begins to wait for CALL's socket before there is an answer need not ask, too. */
+static void ask_for_process(struct wait_peers *w, const struct blocked_call *call)
+{
+    const struct recent_peer none = {.fd = 0};
+    if (!recent_peers_is_due(&w->recent, call))
+        return;
+    recent_peers_put(&w->recent, call, &none);
+    enqueue(w, call);
 }
 
 /* ---- its waits, in turn ---- */
@@ -178,7 +205,7 @@ static void add_answered(struct wait_peers *w, const struct blocked_call *call,
             array_reserve(w->answered, &w->answered_capacity, ++w->n_answered, sizeof *w->answered);
         map_put(&w->answered_by_task, call->task, at);
     }
-    w->answered[at] = (struct answered_wait){*call, *side};
+    w->answered[at] = (struct answered_wait){*call, *side, 0, ANSWERED_NS};
 }
 
 static void drop_answered(struct wait_peers *w, size_t at)
@@ -195,9 +222,12 @@ void wait_peers_see(struct wait_peers *w, const struct sample_message *m, wait_i
     const struct wait *wait = profile_see_wait(w->profile, id);
     if (!wait || wait->kind != WAIT_CALL || !blocked_call_of(m, &call))
         return;
+    bool searched = has_only_address(wait) && may_have_process(w, &call);
     if (!wait->side.thing)
         enqueue(w, &call);
-    else if (wait->side.blocker.kind == BLOCKER_PROCESS)
+    if (searched)
+        ask_for_process(w, &call);
+    if (searched || blocker_is_process(&wait->side.blocker))
         add_answered(w, &call, &wait->side);
 }
 
@@ -212,11 +242,12 @@ static bool still_open(const struct wait_peers *w, const struct blocked_call *ca
     return true;
 }
 
-/* The wait ID, if it has no side yet; NULL. */
-static const struct wait *sideless(const struct wait_peers *w, wait_id id)
+/* The wait ID, if its side is not known yet, or only the address; NULL. */
+static const struct wait *unanswered(const struct wait_peers *w, wait_id id)
 {
     const struct wait *wait = profile_see_wait(w->profile, id);
-    return wait && wait->kind == WAIT_CALL && !wait->side.thing ? wait : NULL;
+    bool lacks = wait && wait->kind == WAIT_CALL && (!wait->side.thing || has_only_address(wait));
+    return lacks ? wait : NULL;
 }
 
 static void put_wait(struct wait_peers *w, const struct blocked_call *call, const struct wait *wait)
@@ -227,14 +258,31 @@ static void put_wait(struct wait_peers *w, const struct blocked_call *call, cons
 static void put_answer(struct wait_peers *w, const struct blocked_call *call, wait_id open,
                        const struct peer_answer *answer)
 {
-    const struct wait *old = sideless(w, open);
-    if (!old || !answer->side.thing || !is_final(answer))
+    const struct wait *old = unanswered(w, open);
+    if (!old || !answer->side.thing || !is_final(answer) ||
+        (old->side.thing && !answer->side.blocker.pid))
         return;
     struct wait wait = *old;
     wait.side = answer->side;
     put_wait(w, call, &wait);
-    if (wait.side.blocker.kind == BLOCKER_PROCESS)
+    if (blocker_is_process(&wait.side.blocker) ||
+        (has_only_address(&wait) && may_have_process(w, call)))
         add_answered(w, call, &wait.side);
+}
+
+/* A wait for later. */
+static void put_off(struct wait_peers *w, const struct blocked_call *call)
+{
+    struct blocked_call later = *call;
+    later.due_ns = clock_now_ns() + AGAIN_NS;
+    enqueue(w, &later);
+}
+
+/* Does the connection of CALL, if not that wait? */
+static bool goes_on(const struct wait_peers *w, const struct blocked_call *call)
+{
+    char link[DESCRIPTOR_LINK_BYTES];
+    return blocked_call_has_link(target_of(w, call).pid, call, link);
 }
 
 /* A socket in the tables of the network was read with the stack, and has the same other end for as
@@ -243,8 +291,9 @@ static void put_answer(struct wait_peers *w, const struct blocked_call *call, wa
 static bool handle_socket(struct wait_peers *w, const struct blocked_call *call, wait_id open)
 {
     struct net_socket socket;
-    const struct wait *old = sideless(w, open);
-    switch (net_look_find(&w->looks.net, target_of(w, call).pid, call->socket, &socket)) {
+    struct peer_answer answer = {0};
+    struct peer_wait wait = wait_of(w, call);
+    switch (net_look_find(&w->looks.net, wait.pid, call->socket, &socket)) {
     case NET_UNKNOWN:
         enqueue(w, call);
         return true;
@@ -253,11 +302,13 @@ static bool handle_socket(struct wait_peers *w, const struct blocked_call *call,
     case NET_KNOWN:
         break;
     }
-    if (old) {
-        struct wait wait = *old;
-        (void)complete_socket(w, call->socket, &wait);
-        put_wait(w, call, &wait);
-    }
+    peer_answer_socket(&w->looks, &wait, &socket, &answer);
+    if (answer.later && goes_on(w, call))
+        put_off(w, call);
+    else if (!answer.later && peer_has_process(&w->looks, &socket, call->number))
+        remember(w, call, &answer);
+    answer.later = false; /* its address is known */
+    put_answer(w, call, open, &answer);
     return true;
 }
 
@@ -290,12 +341,10 @@ static bool handle_one(struct wait_peers *w)
     bool again = is_over && call.link && recent_peers_is_due(&w->recent, &call);
     if (again)
         look_at_descriptor(w, &call, &answer);
-    if (!is_final(&answer)) {
-        call.due_ns = clock_now_ns() + AGAIN_NS;
-        enqueue(w, &call);
-    } else {
+    if (is_final(&answer))
         remember(w, &call, &answer);
-    }
+    else
+        put_off(w, &call);
     if (!is_over)
         put_answer(w, &call, open, &answer);
     return is_open || again;
@@ -312,8 +361,12 @@ static void look_again(struct wait_peers *w, struct answered_wait *answered, int
     struct peer_answer answer = {0};
     struct blocked_call call = answered->call;
     call.since_ns = since_ns;
-    if (!look(w, &call, &answer) || !is_final(&answer))
+    if (since_ns < answered->due_ns || !look(w, &call, &answer) || !is_final(&answer))
         return;
+    if (has_only_address(&(struct wait){.side = answer.side})) {
+        answered->due_ns = since_ns + answered->pause_ns;
+        answered->pause_ns = min_i64(2 * answered->pause_ns, longest_pause_ns);
+    }
     if (!blockers_are_same(&answer.side.blocker, &answered->side.blocker))
         w->host->change(w->host->ctx, call.task, &answer.side, clock_now_ns());
     answered->side = answer.side;
@@ -380,6 +433,7 @@ void wait_peers_find_all(struct wait_peers *w, const struct blocked_call *calls,
                          struct wait_side *ret)
 {
     enum { ROUNDS = 3 }; /* sockets, then their processes, then the answer */
+    w->looks.counts_bytes = true;
     bool *done = xcalloc(n ? n : 1, sizeof *done);
     for (int round = 0; round < ROUNDS; round++) {
         for (size_t i = 0; i < n; i++) {
@@ -388,7 +442,7 @@ void wait_peers_find_all(struct wait_peers *w, const struct blocked_call *calls,
                 continue;
             bool good = look(w, &calls[i], &answer);
             done[i] = !good || !answer.later;
-            if (good && !answer.later && answer.side.thing)
+            if (good && answer.side.thing) /* of a socket the address comes before its process */
                 ret[i] = answer.side;
         }
         if (!peer_looks_run(&w->looks, NS_PER_S))

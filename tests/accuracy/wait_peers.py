@@ -76,9 +76,10 @@ to = [socket.create_connection(("127.0.0.1", upstream)) for _ in range(5)]
 known["upstream"] = upstream
 client = socket.create_connection(("127.0.0.1", port))
 served, where = listener.accept()
-wait("tcp", "socket", None, f"127.0.0.1:{upstream}, nothing received", to[0].recv, 1)
-wait("send", "socket", None, f"127.0.0.1:{upstream}, not all acknowledged",
-     to[1].sendall, b"x" * 50000000)
+server = f"127.0.0.1:{upstream} of {silent.pid} ("
+wait("tcp", "socket", silent.pid, server, to[0].recv, 1)
+wait("silent", "socket", silent.pid, "), nothing received", to[0].recv, 1)
+wait("send", "socket", silent.pid, "), not all acknowledged", to[1].sendall, b"x" * 50000000)
 wait("served", "socket", None, f"client 127.0.0.1:{where[1]}", served.recv, 1)
 wait("accept", "socket", None, f"connections to 127.0.0.1:{port}", listener.accept)
 six = listener
@@ -87,8 +88,8 @@ if socket.has_dualstack_ipv6():
 mapped = socket.socket(six.family)
 mapped.connect(("::ffff:127.0.0.1", upstream) if six.family == socket.AF_INET6 else
                ("127.0.0.1", port))
-wait("mapped", "socket", None,
-     f"127.0.0.1:{upstream}" if six.family == socket.AF_INET6 else "", mapped.recv, 1)
+wait("mapped", "socket", silent.pid if six.family == socket.AF_INET6 else os.getpid(),
+     f"127.0.0.1:{upstream} of" if six.family == socket.AF_INET6 else "", mapped.recv, 1)
 
 def epolled():
     e = select.epoll()

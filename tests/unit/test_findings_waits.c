@@ -146,6 +146,24 @@ START_TEST(what_the_process_at_the_other_end_does_is_told)
 }
 END_TEST
 
+/* At first only the address is known.  The process is not recorded: the way to see it is told. */
+START_TEST(the_process_at_the_other_end_of_a_connection_is_told)
+{
+    struct wait_side side = {.thing = THING_SOCKET,
+                             .blocker = {.kind = BLOCKER_PEER, .net = NET_TCP, .port = 5432}};
+    setup();
+    side.blocker.host = profile_string(b.p, "127.0.0.1");
+    builder_polls(&b, lead, "ask@/src/a.py:1:3", &side, 1000);
+    side.blocker.pid = 20;
+    side.blocker.name = profile_string(b.p, "postgres");
+    builder_polls(&b, lead, "ask@/src/a.py:1:3", &side, 3000);
+    judge(4000);
+    ck_assert(is_said("It waits for 20 (postgres), which has the socket's other end. "
+                      "wallspy -p 10,20 shows what that does."));
+    teardown();
+}
+END_TEST
+
 /* Main waits N times in 4 s for the other end of a connection, by WAIT. */
 static void judge_answers(const char *wait, uint32_t n)
 {
@@ -433,7 +451,8 @@ END_TEST
 CHECK_MAIN("findings_waits", 20, threads_that_serve_come_before_an_event_loop_that_idles,
            a_sleep_of_sqlite_is_a_wait_for_its_lock, a_retry_is_told_also_where_nobody_ran,
            what_a_queues_process_waits_for_is_told, what_keeps_a_loop_from_polling_is_told,
-           what_the_process_at_the_other_end_does_is_told, a_delay_that_is_known_is_told,
+           what_the_process_at_the_other_end_does_is_told,
+           the_process_at_the_other_end_of_a_connection_is_told, a_delay_that_is_known_is_told,
            who_waits_for_datagrams_need_not_have_asked, a_datagram_that_may_be_lost_is_told,
            who_polls_and_goes_on_waits_there, who_waits_for_its_turn_to_poll_does_not_stall,
            the_handler_of_a_busy_loop_is_named, alike_loops_that_never_wait_are_told,
