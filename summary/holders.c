@@ -150,7 +150,7 @@ const struct profile_thread *holders_follow(struct holders *h, const struct run 
     if (!side || !blocker_is_process(&side->blocker))
         return holders_thread(h, run);
     const struct blocker *b = &side->blocker;
-    if (!b->tid && side->thing == THING_SOCKET)
+    if (!b->tid && (side->thing == THING_SOCKET || side->thing == THING_EVENTS))
         return at_work(h, b->pid, run);
     return find_thread(h, b->pid, b->tid ? b->tid : b->pid, run);
 }

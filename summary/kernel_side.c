@@ -134,8 +134,8 @@ static bool goes_on(const struct profile *p, pid_t pid)
 static void add_way_to_see(const struct scene *s, const struct side_sum *sum, struct text *words)
 {
     const struct blocker *b = &sum->side.blocker;
-    if (sum->side.thing != THING_CHILD && b->fate == FATE_GOES_ON && !is_recorded(s->p, b->pid) &&
-        goes_on(s->p, sum->waiter))
+    if (sum->side.thing != THING_CHILD && b->pid && b->fate == FATE_GOES_ON &&
+        !is_recorded(s->p, b->pid) && goes_on(s->p, sum->waiter))
         text_addf(words, " wallspy -p %d,%d shows what that does.", sum->waiter, b->pid);
 }
 

@@ -169,6 +169,11 @@ static void add_connections(struct text *out, const struct profile *p, const str
         text_addf(out, ":%u", b->local_port);
     else
         add_host_and_port(out, p, b);
+    if (b->pid) {
+        text_add(out, " of ");
+        add_process(out, p, b);
+        text_add(out, fates[b->fate]);
+    }
 }
 
 /* All but connections, which are counted in front. */

@@ -197,6 +197,21 @@ static void describe_net(struct peer_looks *l, const struct peer_wait *w,
         g->of.queue = QUEUE_UNTOLD;
 }
 
+/* The process at the other end of the only connection: of many each has its own, as those of
+ * postgres, and they would not be alike. */
+static void add_process(struct peer_looks *l, const struct peer_wait *w, const struct net_socket *s,
+                        bool sends, struct event_groups *all, struct event_group *g)
+{
+    struct peer_wait one = *w;
+    struct peer_answer answer = {0};
+    one.number = sends ? SYS_write : SYS_read;
+    peer_answer_socket(l, &one, s, &answer);
+    all->later |= answer.later;
+    g->of.pid = answer.side.blocker.pid;
+    g->of.name = answer.side.blocker.name;
+    g->of.fate = answer.side.blocker.fate;
+}
+
 /* A pipe or a unix socket.  A process that wakes itself has both ends. */
 static void describe_peer(const struct peer_wait *w, const struct wait_side *side,
                           struct event_group *g)
@@ -278,9 +293,10 @@ static void describe_other(struct peer_looks *l, enum descriptor_kind kind, cons
     text_release(&path);
 }
 
-/* A descriptor that is another file's by now is left out: the epoll still has the old one. */
+/* A descriptor that is another file's by now is left out: the epoll still has the old one.  ONLY:
+ * there is no other. */
 static void add_descriptor(struct peer_looks *l, const struct peer_wait *w,
-                           const struct watched *fd, struct event_groups *all)
+                           const struct watched *fd, bool only, struct event_groups *all)
 {
     char link[DESCRIPTOR_LINK_BYTES];
     uint64_t inode;
@@ -306,6 +322,8 @@ static void add_descriptor(struct peer_looks *l, const struct peer_wait *w,
         describe_pidfd(l, w, fd->fd, &g);
     else
         describe_other(l, kind, link, &g);
+    if (only && net == NET_KNOWN && g.kind == EVENT_CONNECTION)
+        add_process(l, w, &socket, fd->sends, all, &g);
     add_to_group(all, &g);
 }
 
@@ -399,7 +417,7 @@ void peer_find_events(struct peer_looks *l, const struct peer_wait *w, struct pe
     l->n_asked = 0;
     if (read_watched(w, list))
         for (size_t i = 0; i < list->n; i++)
-            add_descriptor(l, w, &list->items[i], all);
+            add_descriptor(l, w, &list->items[i], list->all == 1, all);
     ret->later = all->later;
     if (ret->later)
         want_again(l);

@@ -105,6 +105,8 @@ wait("poll", "poll", None, f"a connection to 127.0.0.1:{upstream}, "
      f"nothing received; listening on 127.0.0.1:{port}", polled, to[2], listener)
 def dupped(fd, n):
     polled(*[os.dup(fd) for _ in range(n)])
+wait("alone", "poll", silent.pid, f"a connection to 127.0.0.1:{upstream} of {silent.pid} (",
+     polled, to[2])
 wait("many", "poll", None, f"512 connections to 127.0.0.1:{upstream}, nothing received; "
      "and 38 more", dupped, to[2].fileno(), 550)
 wait("except", "poll", None, "3 connections to", select.select, [to[2]], [], [to[3], to[4]])
