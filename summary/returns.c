@@ -27,8 +27,10 @@ static bool is_for_requests(const struct call_tree *t, uint32_t node)
     static const char *const calls[] = {"flock", "fcntl", NULL};
     const struct call_node at = call_tree_node(t, node);
     const char *call = at.frame->call;
+    if (is_for_result(t, node))
+        return false;
     if (str_starts(call, "futex"))
-        return queues >> at.futex & 1 && !is_for_result(t, node);
+        return queues >> at.futex & 1;
     return !str_is_one_of(call, calls) && !str_starts(call, "wait") && !str_ends(call, "nanosleep");
 }
 
@@ -154,17 +156,21 @@ bool returns_find(const struct scene *s, struct thread_group *group, struct retu
     return false;
 }
 
-bool returns_stall(const struct scene *s, const struct thread_group *group, const struct returns *r)
+enum returns_stall returns_stall(const struct scene *s, const struct thread_group *group,
+                                 const struct returns *r)
 {
     const struct stall *longest = &r->stalls[stalls_worst(r->stalls, group->n)].longest;
     if (profile_time_step_ns(s->p) > 0 || r->n < LEAST_WAITS) /* samples lost their order */
-        return false;
+        return NO_STALL;
     if (is_pause(s, group, r->stalls))
-        return true;
+        return STALL_ODD;
     if (stall_ns(longest) < STALL_NS || longest->samples < STALL_SAMPLES)
-        return false;
+        return NO_STALL;
     struct doing doing = doing_in_stall(s, group, r->stalls);
-    bool stall = doing.words && (doing.odd || r->serves);
+    enum returns_stall stall = !doing.words ? NO_STALL
+                               : doing.odd  ? STALL_ODD
+                               : r->serves  ? STALL_OF_REQUESTS
+                                            : NO_STALL;
     doing_release(&doing);
     return stall;
 }

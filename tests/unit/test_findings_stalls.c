@@ -84,6 +84,18 @@ START_TEST(who_ran_does_not_wait)
 }
 END_TEST
 
+START_TEST(who_waits_for_a_program_that_it_started_is_no_server)
+{
+    setup();
+    wait_and_work(SERVES "Popen._communicate@/usr/lib/python3.11/subprocess.py:1:2 > "
+                         "poll [blocked]",
+                  handles, "serve@/src/a.py:1:3 > report@/src/a.py:7:8", 150);
+    judge(ROUNDS * ROUND_MS + 160L);
+    ck_assert(!is_said("main stalls"));
+    teardown();
+}
+END_TEST
+
 /* Requests that are answered at once are in no sample. */
 START_TEST(one_pause_among_unseen_requests_is_told)
 {
@@ -335,7 +347,7 @@ START_TEST(a_wait_for_a_result_is_none_for_requests)
 END_TEST
 
 CHECK_MAIN("findings_stalls", 20, a_pause_of_the_collector_is_told_with_what_helps,
-           who_ran_does_not_wait, one_pause_among_unseen_requests_is_told,
+           who_ran_does_not_wait, who_waits_for_a_program_that_it_started_is_no_server, one_pause_among_unseen_requests_is_told,
            what_a_request_stalls_in_is_told, a_pause_between_rests_is_told,
            a_short_pause_of_an_event_loop_is_told, one_of_several_loops_stalls,
            who_holds_what_a_request_waits_for_is_told, a_server_stalls_for_the_gil_of_who_computes,
