@@ -141,26 +141,27 @@ static void sort_nodes(struct tally *time, uint32_t work, uint32_t first, struct
     free(within);
 }
 
-/* The function that the waits and what is past them have in common: the innermost of the user's
- * that calls both. */
+/* The function that the waits and what is past them have in common: the innermost that calls both.
+ * A library's counts below the user's, as that which takes a connection from its pool and then
+ * asks; above, only the user's do. */
 static bool find_parts(struct crew *c, struct parts *p)
 {
     const struct call_tree *tree = c->s->g->tree;
-    uint32_t wait = find_wait(c);
-    bool found = false;
-    p->wait = call_tree_own(tree, wait);
-    for (uint32_t work = p->wait, first = wait; work && !found;) {
-        while (call_tree_node(tree, first).parent != work)
-            first = call_tree_node(tree, first).parent;
-        sort_nodes(&c->time, work, first, p);
-        if (share_of(p->past_ns, c->wall_ns) >= past_share) {
-            found = is_called(tree, work);
-            break;
-        }
+    uint32_t first = find_wait(c);
+    uint32_t work = first;
+    p->wait = call_tree_own(tree, first);
+    p->past_ns = 0;
+    while (work && share_of(p->past_ns, c->wall_ns) < past_share) {
         first = work;
-        work = call_tree_own(tree, call_tree_node(tree, work).parent);
+        work = call_tree_node(tree, first).parent;
+        while (work && first <= p->wait && call_tree_node(tree, work).role != ROLE_OWN) {
+            first = work;
+            work = call_tree_node(tree, first).parent;
+        }
+        if (work)
+            sort_nodes(&c->time, work, first, p);
     }
-    return found && share_of(p->wait_ns, c->wall_ns) >= wait_share;
+    return work && is_called(tree, work) && share_of(p->wait_ns, c->wall_ns) >= wait_share;
 }
 
 /* ---- how many are past it ---- */

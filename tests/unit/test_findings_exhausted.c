@@ -79,6 +79,24 @@ START_TEST(who_waits_for_what_a_few_have_is_told)
 }
 END_TEST
 
+/* The library takes a connection from its pool, and asks.  Which ones have it changes: they stay
+ * away from that wait for long, which is no stall. */
+START_TEST(what_a_library_has_few_of_is_told)
+{
+#define URLOPEN                                                                                    \
+    SERVE "handle@/src/a.py:5:6 > get@/venv/lib/python3.11/site-packages/requests/api.py:1:2 > "    \
+          "urlopen@/venv/lib/python3.11/site-packages/urllib3/connectionpool.py:1:2 > "
+    judge_crew(URLOPEN "_get_conn@/venv/lib/python3.11/site-packages/urllib3/connectionpool.py:3:4 "
+                       "> " GETS,
+               URLOPEN "_make_request@/venv/lib/python3.11/site-packages/urllib3/"
+                       "connectionpool.py:5:6 > recvfrom 10.0.0.7:443 [blocked]",
+               2, true, false);
+    assert_told(0, "exhausted", "On average 4.0 of 6 handler threads wait in handle a.py:6 > ");
+    ck_assert_uint_eq(found.n_printed, 1);
+    teardown();
+}
+END_TEST
+
 /* One of three has it; their parent, which is called the same, does something else. */
 START_TEST(processes_take_turns_too)
 {
@@ -174,5 +192,6 @@ START_TEST(idle_workers_wait_for_nobody)
 END_TEST
 
 CHECK_MAIN("findings_exhausted", 20, idle_workers_hide_nobody, who_is_kept_by_others_is_not_told,
-           who_waits_for_what_a_few_have_is_told, processes_take_turns_too,
+           who_waits_for_what_a_few_have_is_told, what_a_library_has_few_of_is_told,
+           processes_take_turns_too,
            idle_workers_wait_for_nobody)
