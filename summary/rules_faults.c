@@ -98,12 +98,31 @@ static void add_returning(const struct scene *s, struct thread_group *group, str
 
 /* ---- fork ---- */
 
-static bool forks(const struct shown_frame *f)
+static bool is_fork(const struct shown_frame *f)
 {
     static const char *const names[] = {"fork", "Fork", "libc_fork", "arch_fork", NULL};
-    if (f->kind == SHOWN_PYTHON)
-        return frame_is(f, "/multiprocessing/popen_fork.py", "_launch");
     return f->kind == SHOWN_NATIVE && f->libc && str_is_one_of(frame_libc_name(f->name), names);
+}
+
+/* Does a thread AT fork?  A child that multiprocessing has forked has its parent's frames below its
+ * own, also that which forked. */
+static bool forks(const struct scene *s, struct spot at)
+{
+    size_t n = 0;
+    const struct shown_frame *stack = view_stack(s->g->v, at, &n);
+    while (n > 0 && stack[n - 1].kind != SHOWN_PYTHON)
+        if (is_fork(&stack[--n]))
+            return true;
+    return n > 0 && frame_is(&stack[n - 1], "/multiprocessing/popen_fork.py", "_launch");
+}
+
+static int64_t forks_of(const struct scene *s, const struct profile_thread *thread)
+{
+    int64_t ns = 0;
+    for (size_t k = 0; k < thread->n_runs; k++)
+        if (thread->runs[k].state != RUN_MISSED && forks(s, thread->runs[k].at))
+            ns += thread->runs[k].weights.wall_ns;
+    return ns;
 }
 
 /* Did PROCESS fork children that ran its own program, as those of fork() without exec(), and ended?
@@ -136,10 +155,9 @@ static int64_t forks_ns(const struct scene *s, const struct thread_group *group,
         const struct profile_process *process = profile_see_process(s->p, thread->process);
         if (!may_have_copies(process))
             continue;
-        struct stack_times times = rule_times_of(s, thread, COUNTED_ALL, forks);
-        intervals_release(&times.when);
-        ns += times.wall_ns;
-        *ret_copies |= times.wall_ns > 0 || had_copies(process);
+        int64_t thread_ns = forks_of(s, thread);
+        ns += thread_ns;
+        *ret_copies |= thread_ns > 0 || had_copies(process);
     }
     return ns;
 }

@@ -262,6 +262,7 @@ START_TEST(alike_processes_that_fork_are_told)
 END_TEST
 
 /* A child that runs another program has none of the pages. */
+#define LAUNCH "step@/src/w.py:5:6 > _launch@/usr/lib/python3.11/multiprocessing/popen_fork.py:6:7"
 START_TEST(pages_that_a_fork_has_copied_are_told)
 {
     static const char forks[] = "step!app|/src/a.c:9 > __libc_fork!libc.so.6 > _Fork!libc.so.6";
@@ -278,6 +279,8 @@ START_TEST(pages_that_a_fork_has_copied_are_told)
         {"step!app", "python3", false, NULL}, /* forked once; another one has ended */
         {"step!app", "ls", true, NULL},
         {"step!app", NULL, false, NULL},
+        {LAUNCH, NULL, false, "It forks: each page"},
+        {LAUNCH " > work@/src/w.py:1:2", NULL, false, NULL}, /* the child: its parent forked */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         b = builder_start(PID, "python3");
