@@ -92,6 +92,15 @@ static const struct known {
     /* It guesses the format: dateutil's documentation, "parser". */
     {"dateutil/parser/_parser.py", NULL, "parse", NULL, 0.2, "dateutil guesses formats of dates",
      "datetime.fromisoformat() knows its format, and is in C"},
+    /* requests.get() makes a Session, which loads all certificates for its first connection:
+     * requests' documentation, "Session Objects"; urllib3/util/ssl_.py. */
+    {"urllib3/util/ssl_.py", NULL, "ssl_wrap_socket", NULL, 0.2, "TLS connections are opened",
+     "each loads the certificates; one requests.Session() or urllib3.PoolManager() keeps them "
+     "open"},
+    /* validate() checks the schema, too: jsonschema's documentation, "The Basics". */
+    {"jsonschema/validators.py", NULL, "check_schema", NULL, 0.2, "jsonschema checks its schema",
+     "validate() does so at each call; a validator that is kept, as Draft202012Validator(schema), "
+     "checks the message alone"},
     /* It calls a function for each row or column: pandas' user guide, "Enhancing performance". */
     {"pandas/core/apply.py", NULL, "apply_series_generator", NULL, 0.2, "DataFrame.apply() runs",
      "it calls a function of Python for each row or column; whole columns need none"},

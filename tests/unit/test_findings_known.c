@@ -64,6 +64,10 @@ START_TEST(what_is_known_to_be_slow_is_told)
         {STEP "append" LIB("site-packages/numpy/lib/_function_base_impl.py"), "a list, made an"},
         {STEP "vectorize._vectorize_call" LIB("site-packages/numpy/lib/function_base.py"),
          "loop in"},
+        {STEP "ssl_wrap_socket" LIB("site-packages/urllib3/util/ssl_.py"), "requests.Session()"},
+        {STEP
+         "create.<locals>.Validator.check_schema" LIB("site-packages/jsonschema/validators.py"),
+         "a validator that is kept"},
         {"step!app > draw!app > __random!libc.so.6", "random_r()"},
         {STEP "mean" LIB("statistics.py") " > _sum" LIB("statistics.py"), "fmean() adds floats"},
     };
