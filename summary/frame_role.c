@@ -80,11 +80,20 @@ static bool is_glue_python(const struct shown_frame *f)
     return str_ends_any(f->file, files) || str_starts(f->file, "<frozen ");
 }
 
+/* Code that a library makes at run time: attrs/_make.py, numpy/_core/overrides.py, decorator.py. */
+static bool is_generated(const char *file)
+{
+    static const char *const begins[] = {"<attrs generated ", "<__array_function__ internals>",
+                                         "<decorator-gen-", NULL};
+    return str_starts_any(file, begins);
+}
+
 static enum frame_role python_role(const struct shown_frame *f)
 {
     if (is_glue_python(f))
         return ROLE_GLUE;
-    return f->file && python_installed_path(f->file) ? ROLE_LIBRARY : ROLE_OWN;
+    bool library = f->file && (python_installed_path(f->file) || is_generated(f->file));
+    return library ? ROLE_LIBRARY : ROLE_OWN;
 }
 
 /* ---- native ---- */

@@ -39,6 +39,7 @@ static const struct {
     {"f@/opt/py/lib64/python3.9/re.py:1:2", ROLE_LIBRARY, -1},
     {"loads@/usr/lib/python3.11/json/__init__.py:1:2", ROLE_LIBRARY, -1},
     {"fit@/venv/lib/python3.11/site-packages/torch/optim.py:1:2", ROLE_LIBRARY, -1},
+    {"__init__@<attrs generated init shop.Order>:1:2", ROLE_LIBRARY, -1},
     {"Thread.run@/usr/lib/python3.11/threading.py:1:2", ROLE_GLUE, -1},
     {"get@/usr/lib/python3.11/queue.py:1:2", ROLE_GLUE, -1},
     {"run_path@/usr/lib/python3.11/runpy.py:1:2", ROLE_GLUE, -1},
