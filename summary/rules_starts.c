@@ -91,6 +91,17 @@ static bool starts_too_few(const struct scene *s, const struct thread_group *gro
            seen_starts(s, group->threads[0]->thread->process) < LEAST_STARTS;
 }
 
+/* How long THREAD waits for the GIL there: whoever has it is to blame, not the starts. */
+static int64_t gil_ns(const struct scene *s, const struct profile_thread *thread, frame_test *there)
+{
+    int64_t ns = 0;
+    for (size_t k = 0; k < thread->n_runs; k++)
+        if (class_of_run(s->g->tree, &thread->runs[k]) == CLASS_GIL &&
+            rule_stack_has(s, thread->runs[k].at, there))
+            ns += thread->runs[k].weights.wall_ns;
+    return ns;
+}
+
 bool rule_may_see_starts(const struct scene *s)
 {
     return rule_has_frame(s, starts_or_joins);
@@ -115,6 +126,7 @@ void rule_starts(const struct scene *s, struct thread_group *group, struct findi
         times = rule_times_of(s, thread, COUNTED_ALL, starts_or_joins);
     }
     struct call_path path;
+    times.wall_ns -= gil_ns(s, thread, joins ? starts_or_joins : frame_starts_thread);
     double share = share_of(times.wall_ns, group->wall_ns);
     add_figure(f, "share", share);
     add_figure(f, "starts_per_s", rule_per_second(joins > starts ? joins : starts, s));

@@ -61,6 +61,9 @@ START_TEST(few_starts_are_not_told)
     judge_starts(STARTS "sem_wait!python3 > futex [blocked]", 2000, 20); /* a slow start of some */
     assert_not_told("thread_starts");
     teardown();
+    judge_starts(STARTS "[waiting for GIL]", 2000, 60); /* whoever has it is to blame */
+    assert_not_told("thread_starts");
+    teardown();
     judge_starts("serve@/src/a.py:1:2 > Thread.join@/usr/lib/python3.11/threading.py:1:2 > "
                  "futex [blocked]",
                  2000, 60);
