@@ -279,7 +279,8 @@ static void add_other_side(const struct scene *s, const struct thread_group *gro
             text_add(words, " Several threads hold that lock in turn.");
         else if (held == HELD_UNKNOWN)
             add_unknown_holder(s, group, node.futex, words, f);
-    } else if (node.futex || waits_for_sqlite(s->g->tree, path->node)) {
+    } else if ((node.frame->call && str_starts(node.frame->call, "futex")) ||
+               waits_for_sqlite(s->g->tree, path->node)) {
         add_others(s, group, false, words, f);
     }
 }
