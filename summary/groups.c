@@ -387,13 +387,32 @@ static bool is_of_workers(struct thread_group *g, const struct call_tree *t)
     return ns > g->wall_ns / 2;
 }
 
+static bool is_futex(const struct call_tree *t, uint32_t node)
+{
+    const char *call = call_tree_node(t, node).frame->call;
+    return call_tree_own(t, node) && call && str_starts(call, "futex");
+}
+
+/* Are they alike threads of the program's own, as its pool's, that work or wait by a futex: for
+ * each other, or for what main hands out?  Of a single one that may be anything. */
+static bool is_crew(struct thread_group *g, const struct call_tree *t)
+{
+    int64_t ns = 0;
+    if (g->n < 2 || g->mixed || g->threads[0]->thread->main)
+        return false;
+    for (uint32_t node = 1; node <= call_tree_count(t) && !g->idle; node++)
+        if (is_of_work(t, node) || is_futex(t, node))
+            ns += tally_self(&g->tally, node);
+    return ns > g->wall_ns / 2;
+}
+
 /* By process: has it threads that work?  However little these run, it is no launcher. */
 static bool *processes_with_workers(const struct groups *all)
 {
     bool *work = xcalloc(profile_process_count(all->p) + (size_t)1, sizeof *work);
     for (size_t i = 0; i < all->n; i++) {
-        const struct thread_group *g = &all->items[i];
-        bool workers = is_of_workers(&all->items[i], all->tree);
+        struct thread_group *g = &all->items[i];
+        bool workers = is_of_workers(g, all->tree) || is_crew(g, all->tree);
         for (size_t k = 0; k < g->n && workers; k++)
             work[g->threads[k]->thread->process.ix] = true;
     }

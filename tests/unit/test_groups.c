@@ -188,6 +188,27 @@ START_TEST(who_works_with_threads_launches_nobody)
 }
 END_TEST
 
+/* A pool's threads wait for each other's results; two threads read what a child writes. */
+START_TEST(who_has_a_pool_launches_nobody)
+{
+    static const struct profile_child children[] = {{.pid = 20, .recorded = true}};
+    for (int pool = 0; pool <= 1; pool++) {
+        b = builder_start(10, "web");
+        builder_run(&b, builder_thread(&b, 10, NULL), "f@/a.py:1:2 > futex [blocked]", 1000, 0);
+        for (int i = 0; i < 2; i++)
+            builder_run(&b, builder_thread(&b, 11 + i, "pool"),
+                        pool ? "run!/src/web > task!/src/web > futex [blocked]"
+                             : "pump@/a.py:5:6 > read pipe [blocked]",
+                        1000, 0);
+        profile_set_children(b.p, b.process, children, 1);
+        rank(20, "", "g@/a.py:1:2 > read /mnt//x [blocked]");
+        const char *all = grouped(1000);
+        ck_assert_msg((strstr(all, "web 10") == all) == pool, "%s", all);
+        teardown();
+    }
+}
+END_TEST
+
 /* An event loop that waits for its child in a callback, for KEPT_MS of 1 s; one that idles. */
 START_TEST(who_keeps_a_loop_launches_nobody)
 {
@@ -351,7 +372,7 @@ CHECK_MAIN("groups", 20, a_thread_by_itself_has_its_own_times, alike_threads_are
            threads_that_differ_are_groups_of_their_own, small_places_do_not_count,
            threads_of_one_name_are_counted_not_listed, idle_threads_need_only_the_same_pool,
            launchers_come_last, who_works_with_threads_launches_nobody,
-           who_keeps_a_loop_launches_nobody, ranks_are_grouped_and_named,
-           processes_without_a_rank_are_called_by_their_pids,
+           who_has_a_pool_launches_nobody, who_keeps_a_loop_launches_nobody,
+           ranks_are_grouped_and_named, processes_without_a_rank_are_called_by_their_pids,
            a_rank_is_who_has_it_from_its_launcher, a_parent_hands_ranks_on,
            alike_processes_are_one_group, threads_beyond_the_last_group_are_one)
