@@ -127,6 +127,26 @@ static bool is_kept(const struct scene *s, const struct thread_group *group, uin
     return s->lead && !s->lead->leads && group != s->lead && futex && locks >> at.futex & 1;
 }
 
+/* Does GROUP wait for whoever comes, as a server for its clients, for most of its waits of NS?
+ * What others do meanwhile keeps it from nothing. */
+static bool waits_for_clients(const struct scene *s, const struct thread_group *group, int64_t ns)
+{
+    static const unsigned anybody = 1U << BLOCKER_LISTENER | 1U << BLOCKER_CLIENT;
+    int64_t clients_ns = 0;
+    for (size_t i = 0; i < group->n; i++) {
+        const struct profile_thread *t = group->threads[i]->thread;
+        for (size_t k = 0; k < t->n_runs; k++) {
+            const struct run *run = &t->runs[k];
+            if (run->state != RUN_BLOCKED || !holders_is_for(s->holders, run->at, anybody))
+                continue;
+            const struct blocker *b = &holders_side(s->holders, run->at)->blocker;
+            bool sends_or_asked = b->pid || b->net == NET_UDP; /* to a client; a datagram */
+            clients_ns += sends_or_asked ? 0 : run->weights.wall_ns;
+        }
+    }
+    return clients_ns > ns / 2;
+}
+
 /* Who is busy while THREAD, of GROUP, is in CLASSES. */
 static struct meanwhile meanwhile_of_one(const struct scene *s, const struct thread_group *group,
                                          const struct thread_summary *thread, unsigned classes)
@@ -177,7 +197,7 @@ void rule_waits_meanwhile(const struct scene *s, struct thread_group *group, str
         return;
     struct intervals waits = intervals_of(s, group->threads[0]->thread, classes);
     struct meanwhile m = {0};
-    if (is_kept(s, group, path.node))
+    if (is_kept(s, group, path.node) && !waits_for_clients(s, group, ns))
         m = meanwhile_of_all(s, group, classes);
     struct thread_group *busy = m.busy;
     add_figure(f, "candidates", (double)m.candidates);
@@ -279,8 +299,10 @@ static void add_other_side(const struct scene *s, const struct thread_group *gro
             text_add(words, " Several threads hold that lock in turn.");
         else if (held == HELD_UNKNOWN)
             add_unknown_holder(s, group, node.futex, words, f);
-    } else if ((node.frame->call && str_starts(node.frame->call, "futex")) ||
-               waits_for_sqlite(s->g->tree, path->node)) {
+    } else if (node.frame->call && str_starts(node.frame->call, "futex")) {
+        /* Mostly a thread of the same process wakes it. */
+        add_others(s, group, others_of(s, group, true, NULL, 0) > 0, words, f);
+    } else if (waits_for_sqlite(s->g->tree, path->node)) {
         add_others(s, group, false, words, f);
     }
 }

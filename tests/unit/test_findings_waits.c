@@ -146,6 +146,44 @@ START_TEST(what_the_process_at_the_other_end_does_is_told)
 }
 END_TEST
 
+/* A C++ pool whose tasks wait for others of it; the functions that wait have no names. */
+START_TEST(who_may_wake_a_thread_in_a_futex_is_told)
+{
+    setup();
+    builder_run(&b, lead, "main!app > futex [blocked]", 4000, 0);
+    for (pid_t tid = 11; tid <= 13; tid++) {
+        thread_id t = builder_thread(&b, tid, "pool");
+        builder_run(&b, t, "run!app > order!app > futex [blocked]", 2800, 0);
+        builder_run(&b, t, "run!app > price!app > recvfrom 10.0.0.7:80 [blocked]", 1100, 0);
+        builder_run(&b, t, "run!app > price!app", 100, 100);
+    }
+    judge(4000);
+    ck_assert(is_said(" 3 pool threads are 70% in run > order > futex."));
+    teardown();
+}
+END_TEST
+
+/* The server of a recorded client waits for its next request: that one keeps nobody. */
+START_TEST(a_server_is_not_kept_by_its_clients)
+{
+    for (int listens = 0; listens <= 1; listens++) {
+        struct wait_side side = {.thing = THING_SOCKET,
+                                 .blocker = {.kind = listens ? BLOCKER_LISTENER : BLOCKER_PEER,
+                                             .net = NET_TCP,
+                                             .port = 80}};
+        setup();
+        builder_run(&b, lead, "main@/src/a.py:1:2 > fetch@/src/a.py:3:4", 4000, 3900);
+        builder_process(&b, 20, "served", "");
+        thread_id server = builder_thread(&b, 20, NULL);
+        side.blocker.host = profile_string(b.p, "127.0.0.1");
+        builder_polls(&b, server, "serve@/src/b.py:1:3", &side, 4000);
+        judge(4000);
+        ck_assert_int_eq(is_said("20 (served) waits"), !listens);
+        teardown();
+    }
+}
+END_TEST
+
 /* At first only the address is known.  The process is not recorded: the way to see it is told. */
 START_TEST(the_process_at_the_other_end_of_a_connection_is_told)
 {
@@ -452,9 +490,11 @@ CHECK_MAIN("findings_waits", 20, threads_that_serve_come_before_an_event_loop_th
            a_sleep_of_sqlite_is_a_wait_for_its_lock, a_retry_is_told_also_where_nobody_ran,
            what_a_queues_process_waits_for_is_told, what_keeps_a_loop_from_polling_is_told,
            what_the_process_at_the_other_end_does_is_told,
-           the_process_at_the_other_end_of_a_connection_is_told, a_delay_that_is_known_is_told,
-           who_waits_for_datagrams_need_not_have_asked, a_datagram_that_may_be_lost_is_told,
-           who_polls_and_goes_on_waits_there, who_waits_for_its_turn_to_poll_does_not_stall,
-           the_handler_of_a_busy_loop_is_named, alike_loops_that_never_wait_are_told,
-           a_loop_that_never_waits_is_told, where_main_is_idle_the_threads_that_serve_are_told_of,
+           the_process_at_the_other_end_of_a_connection_is_told,
+           a_server_is_not_kept_by_its_clients, who_may_wake_a_thread_in_a_futex_is_told,
+           a_delay_that_is_known_is_told, who_waits_for_datagrams_need_not_have_asked,
+           a_datagram_that_may_be_lost_is_told, who_polls_and_goes_on_waits_there,
+           who_waits_for_its_turn_to_poll_does_not_stall, the_handler_of_a_busy_loop_is_named,
+           alike_loops_that_never_wait_are_told, a_loop_that_never_waits_is_told,
+           where_main_is_idle_the_threads_that_serve_are_told_of,
            where_nothing_stands_out_the_largest_ends_are_told)
