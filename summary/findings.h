@@ -39,8 +39,9 @@ struct finding {
     const char *also;   /* another one in the words; NULL: none */
     const char *like;   /* those that ABOUT is like, but for what the words say; NULL: nobody */
     enum finding_kind kind;
-    bool aside;      /* no news about a group that another finding is about */
-    unsigned causes; /* 1 << enum cause: of which rows of the ledger it speaks */
+    bool aside;         /* no news about a group that another finding is about */
+    const char *unless; /* the key of a rule whose finding about the group leaves no news; NULL */
+    unsigned causes;    /* 1 << enum cause: of which rows of the ledger it speaks */
     /* Of its group's time that it speaks of; of everybody's, if ABOUT is NULL.  1 where that cannot
      * be measured: of stalls and standstills. */
     double share;

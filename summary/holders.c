@@ -126,7 +126,6 @@ static const struct profile_thread *at_work(const struct holders *h, pid_t pid,
     int64_t best_ns = 0;
     int64_t all_ns = 0;
     size_t n = 0;
-    size_t lived = 0;
     uint64_t i = 0;
     (void)map_get(&h->by_process, (uint32_t)pid, &i);
     for (; i && n <= MOST_LOOKED_AT; i = h->sibling[i], n++) {
@@ -137,11 +136,10 @@ static const struct profile_thread *at_work(const struct holders *h, pid_t pid,
         best = !best || ns > best_ns ? t : best;
         best_ns = ns > best_ns ? ns : best_ns;
         all_ns += ns;
-        lived++;
     }
     bool works = share_of(best_ns, time.end_ns - time.start_ns) >= most_of_it &&
                  share_of(best_ns, all_ns) >= nearly_all;
-    return n <= MOST_LOOKED_AT && (lived == 1 || works) ? best : NULL;
+    return n <= MOST_LOOKED_AT && works ? best : NULL;
 }
 
 const struct profile_thread *holders_follow(struct holders *h, const struct run *run)

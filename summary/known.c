@@ -95,7 +95,7 @@ static const struct known {
     /* requests.get() makes a Session, which loads all certificates for its first connection:
      * requests' documentation, "Session Objects"; urllib3/util/ssl_.py. */
     {"urllib3/util/ssl_.py", NULL, "ssl_wrap_socket", NULL, 0.2, "TLS connections are opened",
-     "each loads the certificates; one requests.Session() or urllib3.PoolManager() keeps them "
+     "each may load the certificates; one requests.Session() or urllib3.PoolManager() keeps them "
      "open"},
     /* validate() checks the schema, too: jsonschema's documentation, "The Basics". */
     {"jsonschema/validators.py", NULL, "check_schema", NULL, 0.2, "jsonschema checks its schema",

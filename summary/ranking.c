@@ -139,7 +139,8 @@ static bool is_said(const struct findings *all, const struct finding *f)
 {
     for (size_t k = 0; k < all->n_printed; k++) {
         const struct finding *printed = all->printed[k];
-        if (printed == f || (f->aside && is_about(printed, f)))
+        bool no_news = f->aside || (f->unless && str_eq(f->unless, printed->rule));
+        if (printed == f || (no_news && is_about(printed, f)))
             return true;
         bool tells = printed->kind != FINDING_RESTS && covers(printed, f);
         if (describes(f) && (describes(printed) || tells))

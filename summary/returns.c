@@ -20,6 +20,15 @@ void returns_release(struct returns *r, const struct thread_group *group)
     call_path_release(&r->path);
 }
 
+/* Is it for what a program that subprocess started says? */
+static bool is_for_program(const struct call_tree *t, uint32_t node)
+{
+    for (; node && call_tree_node(t, node).role != ROLE_OWN; node = call_tree_node(t, node).parent)
+        if (frame_is(call_tree_node(t, node).frame, "/subprocess.py", NULL))
+            return true;
+    return false;
+}
+
 /* Is NODE, a wait, one for whoever comes, as far as its call and the functions there say so? */
 static bool is_for_requests(const struct call_tree *t, uint32_t node)
 {
@@ -27,10 +36,10 @@ static bool is_for_requests(const struct call_tree *t, uint32_t node)
     static const char *const calls[] = {"flock", "fcntl", NULL};
     const struct call_node at = call_tree_node(t, node);
     const char *call = at.frame->call;
-    if (is_for_result(t, node))
-        return false;
     if (str_starts(call, "futex"))
-        return queues >> at.futex & 1;
+        return queues >> at.futex & 1 && !is_for_result(t, node);
+    if (is_for_program(t, node))
+        return false;
     return !str_is_one_of(call, calls) && !str_starts(call, "wait") && !str_ends(call, "nanosleep");
 }
 

@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "summary/heaviest_paths.h"
 #include "summary/meanwhile.h"
+#include "summary/pools.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
@@ -141,27 +142,38 @@ static void sort_nodes(struct tally *time, uint32_t work, uint32_t first, struct
     free(within);
 }
 
-/* The function that the waits and what is past them have in common: the innermost that calls both.
- * A library's counts below the user's, as that which takes a connection from its pool and then
- * asks; above, only the user's do. */
+/* May the function of node WORK take what others wait for, and go on with it?  A library's may
+ * BELOW the user's, as that which takes a connection from its pool and then asks; but those of
+ * queues only take. */
+static bool may_work(const struct call_tree *tree, uint32_t work, bool below)
+{
+    static const char *const queues[] = {"/threading.py", "/queue.py", NULL};
+    const struct call_node at = call_tree_node(tree, work);
+    if (at.role == ROLE_OWN)
+        return true;
+    return below && at.role == ROLE_LIBRARY && at.frame->kind == SHOWN_PYTHON && at.frame->file &&
+           !str_ends_any(at.frame->file, queues) && !pool_reads_queue(at.frame);
+}
+
+/* The function that the waits and what is past them have in common: the innermost that calls
+ * both. */
 static bool find_parts(struct crew *c, struct parts *p)
 {
     const struct call_tree *tree = c->s->g->tree;
-    uint32_t first = find_wait(c);
-    uint32_t work = first;
-    p->wait = call_tree_own(tree, first);
+    uint32_t first;
+    uint32_t work = find_wait(c);
+    p->wait = call_tree_own(tree, work);
     p->past_ns = 0;
     while (work && share_of(p->past_ns, c->wall_ns) < past_share) {
-        first = work;
-        work = call_tree_node(tree, first).parent;
-        while (work && first <= p->wait && call_tree_node(tree, work).role != ROLE_OWN) {
+        do {
             first = work;
             work = call_tree_node(tree, first).parent;
-        }
+        } while (work && !may_work(tree, work, work > p->wait)); /* a child comes later */
         if (work)
             sort_nodes(&c->time, work, first, p);
     }
-    return work && is_called(tree, work) && share_of(p->wait_ns, c->wall_ns) >= wait_share;
+    return work && is_called(tree, work) && is_called(tree, p->wait) &&
+           share_of(p->wait_ns, c->wall_ns) >= wait_share;
 }
 
 /* ---- how many are past it ---- */

@@ -30,8 +30,8 @@ void rule_stalls(const struct scene *s, struct thread_group *group, struct findi
     add_figure(f, "longest_stall_s", (double)stall_ns(longest) / NS_PER_S);
     f->share = 1;
     enum returns_stall stall = returns_stall(s, group, &r);
-    f->aside =
-        stall == STALL_OF_REQUESTS; /* who shares what there is of something stays away, too */
+    if (stall == STALL_OF_REQUESTS) /* who has what there are a few of stays away, too */
+        f->unless = "exhausted";
     if (stall) {
         struct text words = {0};
         text_addf(&words, "%s stall%s between %s waits.", group->noun, verb_s(group),

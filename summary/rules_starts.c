@@ -118,15 +118,16 @@ void rule_starts(const struct scene *s, struct thread_group *group, struct findi
     int64_t each_ns;
     uint64_t joins = joins_of(s, thread, &each_ns);
     struct stack_times times = rule_times_of(s, thread, COUNTED_ALL, frame_starts_thread);
+    times.wall_ns -= gil_ns(s, thread, frame_starts_thread);
     if (share_of(times.wall_ns, group->wall_ns) >= start_share ||
         !hardly_live(s, thread, joins, each_ns)) {
         joins = 0;
     } else {
         intervals_release(&times.when);
         times = rule_times_of(s, thread, COUNTED_ALL, starts_or_joins);
+        times.wall_ns -= gil_ns(s, thread, starts_or_joins);
     }
     struct call_path path;
-    times.wall_ns -= gil_ns(s, thread, joins ? starts_or_joins : frame_starts_thread);
     double share = share_of(times.wall_ns, group->wall_ns);
     add_figure(f, "share", share);
     add_figure(f, "starts_per_s", rule_per_second(joins > starts ? joins : starts, s));

@@ -100,8 +100,7 @@ bool sleeps_in_own_code(const struct call_tree *t, uint32_t node)
 
 bool is_for_result(const struct call_tree *t, uint32_t node)
 {
-    static const char *const words[] = {"uture", "Event",       "arrier", "join",
-                                        "latch", "communicate", NULL};
+    static const char *const words[] = {"uture", "Event", "arrier", "join", "latch", NULL};
     for (; node && call_tree_node(t, node).role != ROLE_OWN; node = call_tree_node(t, node).parent)
         if (str_has_any(call_tree_node(t, node).frame->name, words))
             return true;

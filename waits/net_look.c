@@ -76,15 +76,25 @@ static bool find_connected(const struct net_look *l, const struct net_socket *s,
     return is_local(s) && find_ends(l, &wanted, ret);
 }
 
+/* Do several sockets listen where WANTED does? */
+static bool is_shared(const struct net_look *l, const struct net_socket *wanted)
+{
+    uint64_t at;
+    return map_get(&l->ends, ends_key(wanted), &at) && at == SEVERAL;
+}
+
+/* The socket that listens where S is connected to: at that address, or at all of its version, or of
+ * both. */
 static bool find_listener(const struct net_look *l, const struct net_socket *s,
                           struct net_socket *ret)
 {
     struct net_socket wanted = {.local = s->remote, .state = NET_LISTEN, .space = s->space};
-    if (find_ends(l, &wanted, ret))
-        return true;
-    wanted.local = (struct net_address){.port = s->remote.port};
-    if (find_ends(l, &wanted, ret))
-        return true;
+    if (find_ends(l, &wanted, ret) || is_shared(l, &wanted))
+        return !is_shared(l, &wanted);
+    bool v6 = net_address_plain(&s->remote).v6;
+    wanted.local = (struct net_address){.port = s->remote.port, .v6 = v6};
+    if (v6 || find_ends(l, &wanted, ret) || is_shared(l, &wanted))
+        return find_ends(l, &wanted, ret);
     wanted.local.v6 = true;
     return find_ends(l, &wanted, ret);
 }
@@ -145,7 +155,9 @@ static bool is_kept(const struct net_look *l, const struct net_socket *s)
 {
     bool listens = s->state == NET_LISTEN && !s->udp;
     bool connected = s->remote.port && (s->inode || s->state == NET_ESTABLISHED);
-    return s->wished || ((listens || connected) && l->n < MOST_UNASKED);
+    uint64_t unused;
+    bool before = s->inode && map_get(&l->known, s->inode, &unused);
+    return s->wished || before || ((listens || connected) && l->n < MOST_UNASKED);
 }
 
 /* Where S was kept before, or an earlier connection with its addresses; else behind the last. */
@@ -195,7 +207,9 @@ static bool see_socket(void *ctx, const struct net_socket *socket)
         set_listening(l, s.local.port);
     if (!is_kept(l, &s))
         return true;
+    uint64_t before = l->n;
     uint64_t at = place_of(l, &s);
+    s.wished |= at < before && l->sockets[at].inode == s.inode && l->sockets[at].wished;
     l->sockets[at] = s;
     enter(l, at);
     return true;

@@ -16,7 +16,7 @@ enum { MOST_ASKED = 32 };
 /* The looks that waits were put down for.  Zero-initialise but for PROFILE, which is borrowed. */
 struct peer_looks {
     struct profile *profile; /* for names */
-    bool counts_bytes; /* of a socket what is on its way is told, too: it changes all the time */
+    bool is_dump; /* of a socket what is on its way is told, too: it changes all the time */
     struct net_look net;
     struct fd_scan scan;
     struct process_list processes;

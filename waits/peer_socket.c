@@ -134,7 +134,7 @@ void peer_answer_socket(struct peer_looks *l, const struct peer_wait *w, const s
     bool sends = is_sent(w->number);
     ret->side.thing = THING_SOCKET;
     ret->side.timed = true;
-    ret->side.blocker = peer_of_socket(l, s, sends, l->counts_bytes ? w->since_ns : INT64_MAX);
+    ret->side.blocker = peer_of_socket(l, s, sends, l->is_dump ? w->since_ns : INT64_MAX);
     if (may_have_process(l, s, sends, &other))
         find_process(l, w, &other, ret);
 }

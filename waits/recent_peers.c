@@ -60,7 +60,7 @@ static bool has_it_still(struct recent_peer *peer)
     peer->checked_ns = now_ns;
     descriptor_read_link(peer->side.blocker.pid, peer->fd, link);
     if (fd_scan_key(link) != peer->link)
-        peer->side.blocker.kind = BLOCKER_UNKNOWN;
+        *peer = (struct recent_peer){.fd = 0}; /* to be searched anew at once */
     return blocker_is_process(&peer->side.blocker);
 }
 
@@ -78,7 +78,9 @@ const struct recent_peer *recent_peers_get(struct recent_peers *r, const struct 
 bool recent_peers_is_due(const struct recent_peers *r, const struct blocked_call *call)
 {
     const struct recent_peer *peer = find(r, call, unknown_ns);
-    return !peer || (blocker_is_process(&peer->side.blocker) && !find(r, call, renew_ns));
+    bool patient =
+        peer && peer->side.thing != THING_PIPE && !blocker_is_process(&peer->side.blocker);
+    return !peer || (!patient && !find(r, call, renew_ns));
 }
 
 void recent_peers_release(struct recent_peers *r)

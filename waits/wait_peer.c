@@ -120,11 +120,11 @@ static void complete_socket(struct wait_peers *w, uint64_t inode, struct wait *w
     wait->side.blocker = peer_of_socket(&w->looks, &socket, false, INT64_MAX);
 }
 
-/* Is the address of its other end known, and no more? */
-static bool has_only_address(const struct wait *wait)
+/* Is the address of its other end, or of the only connection that is polled, known, and no more? */
+static bool has_only_address(const struct wait_side *side)
 {
-    return wait->side.thing == THING_SOCKET && wait->side.blocker.net == NET_TCP &&
-           !wait->side.blocker.pid;
+    bool connection = side->thing == THING_SOCKET && side->blocker.net == NET_TCP;
+    return (connection || (side->thing == THING_EVENTS && side->single)) && !side->blocker.pid;
 }
 
 /* ---- the queue of a recording ---- */
@@ -203,9 +203,16 @@ static void add_answered(struct wait_peers *w, const struct blocked_call *call,
     if (at == w->n_answered) {
         w->answered =
             array_reserve(w->answered, &w->answered_capacity, ++w->n_answered, sizeof *w->answered);
+        w->answered[at] = (struct answered_wait){.pause_ns = ANSWERED_NS};
         map_put(&w->answered_by_task, call->task, at);
     }
-    w->answered[at] = (struct answered_wait){*call, *side, 0, ANSWERED_NS};
+    struct answered_wait now = {*call, *side, 0, ANSWERED_NS};
+    const struct answered_wait *before = &w->answered[at];
+    if (call->link && before->call.task == call->task && before->call.link == call->link) {
+        now.due_ns = before->due_ns;
+        now.pause_ns = before->pause_ns;
+    }
+    w->answered[at] = now;
 }
 
 static void drop_answered(struct wait_peers *w, size_t at)
@@ -222,7 +229,10 @@ void wait_peers_see(struct wait_peers *w, const struct sample_message *m, wait_i
     const struct wait *wait = profile_see_wait(w->profile, id);
     if (!wait || wait->kind != WAIT_CALL || !blocked_call_of(m, &call))
         return;
-    bool searched = has_only_address(wait) && may_have_process(w, &call);
+    struct net_socket unused;
+    if (has_only_address(&wait->side) && call.socket) /* wishes for what may be known by now */
+        (void)net_look_find(&w->looks.net, target_of(w, &call).pid, call.socket, &unused);
+    bool searched = has_only_address(&wait->side) && may_have_process(w, &call);
     if (!wait->side.thing)
         enqueue(w, &call);
     if (searched)
@@ -246,7 +256,8 @@ static bool still_open(const struct wait_peers *w, const struct blocked_call *ca
 static const struct wait *unanswered(const struct wait_peers *w, wait_id id)
 {
     const struct wait *wait = profile_see_wait(w->profile, id);
-    bool lacks = wait && wait->kind == WAIT_CALL && (!wait->side.thing || has_only_address(wait));
+    bool lacks =
+        wait && wait->kind == WAIT_CALL && (!wait->side.thing || has_only_address(&wait->side));
     return lacks ? wait : NULL;
 }
 
@@ -266,7 +277,7 @@ static void put_answer(struct wait_peers *w, const struct blocked_call *call, wa
     wait.side = answer->side;
     put_wait(w, call, &wait);
     if (blocker_is_process(&wait.side.blocker) ||
-        (has_only_address(&wait) && may_have_process(w, call)))
+        (has_only_address(&wait.side) && (!call->socket || may_have_process(w, call))))
         add_answered(w, call, &wait.side);
 }
 
@@ -334,7 +345,7 @@ static bool handle_one(struct wait_peers *w)
     bool is_open = still_open(w, &call, &open);
     struct peer_answer answer = {0};
     if (call.socket && handle_socket(w, &call, open))
-        return false;
+        return true;
     bool is_over = !is_open || !look(w, &call, &answer);
     if (is_over)
         answer = (struct peer_answer){.later = false};
@@ -363,7 +374,7 @@ static void look_again(struct wait_peers *w, struct answered_wait *answered, int
     call.since_ns = since_ns;
     if (since_ns < answered->due_ns || !look(w, &call, &answer) || !is_final(&answer))
         return;
-    if (has_only_address(&(struct wait){.side = answer.side})) {
+    if (has_only_address(&answer.side)) {
         answered->due_ns = since_ns + answered->pause_ns;
         answered->pause_ns = min_i64(2 * answered->pause_ns, longest_pause_ns);
     }
@@ -433,7 +444,7 @@ void wait_peers_find_all(struct wait_peers *w, const struct blocked_call *calls,
                          struct wait_side *ret)
 {
     enum { ROUNDS = 3 }; /* sockets, then their processes, then the answer */
-    w->looks.counts_bytes = true;
+    w->looks.is_dump = true;
     bool *done = xcalloc(n ? n : 1, sizeof *done);
     for (int round = 0; round < ROUNDS; round++) {
         for (size_t i = 0; i < n; i++) {

@@ -84,7 +84,7 @@ END_TEST
 START_TEST(what_a_library_has_few_of_is_told)
 {
 #define URLOPEN                                                                                    \
-    SERVE "handle@/src/a.py:5:6 > get@/venv/lib/python3.11/site-packages/requests/api.py:1:2 > "    \
+    SERVE "handle@/src/a.py:5:6 > get@/venv/lib/python3.11/site-packages/requests/api.py:1:2 > "   \
           "urlopen@/venv/lib/python3.11/site-packages/urllib3/connectionpool.py:1:2 > "
     judge_crew(URLOPEN "_get_conn@/venv/lib/python3.11/site-packages/urllib3/connectionpool.py:3:4 "
                        "> " GETS,
@@ -183,6 +183,20 @@ START_TEST(idle_workers_wait_for_nobody)
                true);
     assert_not_told("exhausted");
     teardown();
+    /* processes of the program's own: one reads the queue, the others wait for their turn */
+    judge_crew(
+        SERVE "loop@/src/a.py:5:6 > get@/usr/lib/python3.11/multiprocessing/queues.py:1:2 > " LOCKS,
+        SERVE "loop@/src/a.py:5:6 > get@/usr/lib/python3.11/multiprocessing/queues.py:1:2 > "
+              "read pipe [blocked]",
+        1, true, false);
+    assert_not_told("exhausted");
+    teardown();
+    /* a library's loop takes the work and does it */
+    judge_crew(SERVE "run@/venv/lib/python3.11/site-packages/q/worker.py:1:2 > " GETS,
+               SERVE "run@/venv/lib/python3.11/site-packages/q/worker.py:1:2 > " ASKS, 2, true,
+               false);
+    assert_not_told("exhausted");
+    teardown();
     /* nobody has it: who waits for whom is unknown */
     judge_crew(SERVE "handle@/src/a.py:5:6 > " WAITS, SERVE "handle@/src/a.py:5:6 > " ASKS, 0,
                false, false);
@@ -193,5 +207,4 @@ END_TEST
 
 CHECK_MAIN("findings_exhausted", 20, idle_workers_hide_nobody, who_is_kept_by_others_is_not_told,
            who_waits_for_what_a_few_have_is_told, what_a_library_has_few_of_is_told,
-           processes_take_turns_too,
-           idle_workers_wait_for_nobody)
+           processes_take_turns_too, idle_workers_wait_for_nobody)

@@ -347,10 +347,11 @@ START_TEST(a_wait_for_a_result_is_none_for_requests)
 END_TEST
 
 CHECK_MAIN("findings_stalls", 20, a_pause_of_the_collector_is_told_with_what_helps,
-           who_ran_does_not_wait, who_waits_for_a_program_that_it_started_is_no_server, one_pause_among_unseen_requests_is_told,
-           what_a_request_stalls_in_is_told, a_pause_between_rests_is_told,
-           a_short_pause_of_an_event_loop_is_told, one_of_several_loops_stalls,
-           who_holds_what_a_request_waits_for_is_told, a_server_stalls_for_the_gil_of_who_computes,
-           a_server_with_short_requests_does_not_stall, who_waits_for_clients_serves,
-           who_returns_from_the_wait_is_no_server, what_most_of_the_rest_goes_into_is_told,
-           time_for_a_cpu_after_the_wait_is_no_work, a_wait_for_a_result_is_none_for_requests)
+           who_ran_does_not_wait, who_waits_for_a_program_that_it_started_is_no_server,
+           one_pause_among_unseen_requests_is_told, what_a_request_stalls_in_is_told,
+           a_pause_between_rests_is_told, a_short_pause_of_an_event_loop_is_told,
+           one_of_several_loops_stalls, who_holds_what_a_request_waits_for_is_told,
+           a_server_stalls_for_the_gil_of_who_computes, a_server_with_short_requests_does_not_stall,
+           who_waits_for_clients_serves, who_returns_from_the_wait_is_no_server,
+           what_most_of_the_rest_goes_into_is_told, time_for_a_cpu_after_the_wait_is_no_work,
+           a_wait_for_a_result_is_none_for_requests)
