@@ -18,7 +18,7 @@ CPU_WITHIN = 0.02  # of a thread's CPU time
 TABLE_WITHIN = 2  # points, of which half a point is the table's rounding
 # The wait of a thread for a CPU, a share of its wall time; slices are shorter than the interval.
 # That of all is surer, because their waits for the sampler add up to its own CPU time.
-CATCHES, CATCHES_OF_ALL, SYSTEMATIC = 0.12, 0.045, 0.01
+CATCHES, CATCHES_OF_ALL, SYSTEMATIC = 0.2, 0.06, 0.01
 RATES = {"own": 100, "fight": 250}
 
 
