@@ -462,6 +462,44 @@ static const struct thread_group *most_of(const struct scene *s, const int64_t *
     return held[most] > 0 ? &s->g->items[most] : NULL;
 }
 
+/* Are A's and B's threads of one process called the same but for numbers?  To readers they are one
+ * kind, though their times differ. */
+static bool are_called_alike(const struct thread_group *a, const struct thread_group *b)
+{
+    const struct thread_summary *x = a->threads[0];
+    const struct thread_summary *y = b->threads[0];
+    return x->thread->process.ix == y->thread->process.ix && !x->thread->main && !y->thread->main &&
+           !a->mixed && !b->mixed && str_eq(x->group, y->group);
+}
+
+/* Takes what GROUP and those that are called alike have of HELD, adds their threads to T, and what
+ * they are called to NOUN.  Returns the time. */
+static int64_t take_alike(const struct scene *s, const struct thread_group *group, int64_t *held,
+                          struct tally *t, struct text *noun)
+{
+    int64_t ns = 0;
+    size_t threads = 0;
+    for (size_t i = 0; i < s->g->n; i++) {
+        const struct thread_group *g = &s->g->items[i];
+        if (held[i] <= 0 || (g != group && !are_called_alike(g, group)))
+            continue;
+        for (size_t k = 0; k < g->n; k++)
+            tally_add_thread(t, g->threads[k]->thread);
+        threads += g->n_threads;
+        ns += held[i];
+        held[i] = 0;
+    }
+    const char *stem = group->threads[0]->group;
+    if (threads == group->n_threads) {
+        text_add(noun, group->noun);
+    } else {
+        text_addf(noun, "%zu ", threads);
+        text_add_tame(noun, stem, thread_stem_len(stem));
+        text_add(noun, " threads");
+    }
+    return ns;
+}
+
 /* Tells of those with most of HELD, as many as it takes to explain most of the wait. */
 static void add_holders(const struct scene *s, int64_t *held, int64_t all, struct text *words,
                         struct finding *f)
@@ -474,17 +512,16 @@ static void add_holders(const struct scene *s, int64_t *held, int64_t all, struc
     tally_init(&t, s->g->tree, TALLY_ALL);
     t.skipped_waits = 1 << WAIT_GIL;
     for (size_t i = 0; i < MOST_NAMED && (group = most_of(s, held)); i++) {
-        int64_t *ns = &held[group - s->g->items];
-        double share = share_of(*ns, all);
-        if (i && ((double)named >= explained_share * (double)all || share < named_share))
+        if (i && ((double)named >= explained_share * (double)all ||
+                  share_of(held[group - s->g->items], all) < named_share))
             break;
-        for (size_t k = 0; k < group->n; k++)
-            tally_add_thread(&t, group->threads[k]->thread);
-        text_addf(words, i ? ", %s " : " %s held it ", group->noun);
-        add_percent(words, share);
+        struct text noun = {0};
+        int64_t ns = take_alike(s, group, held, &t, &noun);
+        text_addf(words, i ? ", %s " : " %s held it ", noun.s);
+        add_percent(words, share_of(ns, all));
         text_add(words, i ? "" : " of that time");
-        named += *ns;
-        *ns = 0;
+        named += ns;
+        text_release(&noun);
     }
     add_figure(f, "holder_share", share_of(named, all));
     if (call_paths_heaviest(&t, &path, 1)) {

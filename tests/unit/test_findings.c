@@ -381,6 +381,25 @@ START_TEST(as_many_holders_of_the_gil_are_named_as_explain_the_wait)
 }
 END_TEST
 
+/* As those that a server starts for each request: some had the GIL for longer than others. */
+START_TEST(holders_of_the_gil_that_are_called_alike_are_added_up)
+{
+    setup();
+    thread_id first = builder_thread(&b, 11, "serve-1");
+    thread_id second = builder_thread(&b, 12, "serve-2");
+    builder_held(&b, lead, "accept@/src/a.py:1:2", &gil_of_11, 1600);
+    builder_held(&b, lead, "accept@/src/a.py:1:2", &gil_of_12, 2400);
+    builder_run(&b, first, "match@/src/c.py:1:9", 1600, 1600);
+    builder_run(&b, first, "other@/src/c.py:1:9 > clock_nanosleep [blocked]", 2400, 0);
+    builder_run(&b, second, "match@/src/c.py:1:9", 4000, 4000);
+    judge(4000);
+    assert_told(0, "gil",
+                "for the GIL in accept a.py:2. 2 serve threads held it 100% of that time, "
+                "in match c.py:9.");
+    teardown();
+}
+END_TEST
+
 START_TEST(files_of_a_mount_are_added_up)
 {
     setup();
@@ -656,7 +675,8 @@ CHECK_MAIN("findings", 20, what_the_kernel_computes_in_a_sync_is_part_of_it,
            no_wait_is_longer_than_the_kernel_counts, of_two_candidates_nobody_is_named,
            a_helper_with_nothing_to_do_is_not_told_of, an_idle_worker_is_no_victim,
            few_samples_are_no_finding, who_has_the_gil_is_named,
-           as_many_holders_of_the_gil_are_named_as_explain_the_wait, files_of_a_mount_are_added_up,
+           as_many_holders_of_the_gil_are_named_as_explain_the_wait,
+           holders_of_the_gil_that_are_called_alike_are_added_up, files_of_a_mount_are_added_up,
            reads_take_their_part_of_the_time, only_long_calls_are_counted,
            a_stall_is_named_with_what_it_did, time_without_samples_is_no_stall,
            a_stolen_arena_is_put_before_who_joins, a_lock_inside_the_c_library_is_told,
