@@ -236,6 +236,11 @@ EXPLAINED_NATIVE = [
 ]
 
 
+# A peer that reads nothing of a thread now and then has failed, as py-spy does that finds no
+# interpreter.  More of them are a difference.
+NO_FRAMES, MOST_WITHOUT = "stacks of which {} reads no frame", 0.02
+
+
 def show(peer, tid, ours, theirs):
     def text(frame):
         return " ".join(hex(x) if isinstance(x, int) and x > 1 << 20 else str(x) for x in frame)
@@ -260,6 +265,9 @@ class Comparison:
                 continue
             reasons = {None} if len(a) != len(b) else {
                 explanation(peer, version, x, y) for x, y in zip(a, b) if not equal(x, y)}
+            if peer != "gdb" and a and not b:
+                self.counts[NO_FRAMES.format(peer)] += 1
+                continue
             if peer == "gdb":
                 allowed = [e for e in EXPLAINED_NATIVE if not self.args.whole or
                            e[0] != is_without_cfi]
@@ -338,8 +346,11 @@ def watch(args, command, chance):
     comparison.gdb.close()
     for what, n in comparison.counts.items():
         print(f"{n:6} {what}")
-    unseen = [name for name in comparison.peers if comparison.counts[f"failures of {name}"]
-              and not comparison.counts[f"dumps of {name}"]]
+    most = max(1, MOST_WITHOUT * comparison.counts["threads"])
+    unseen = [name for name in comparison.peers
+              if comparison.counts[NO_FRAMES.format(name)] > most or
+              (comparison.counts[f"failures of {name}"] and
+               not comparison.counts[f"dumps of {name}"])]
     return comparison, unseen
 
 
