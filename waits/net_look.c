@@ -42,12 +42,14 @@ static uint64_t ends_key(const struct net_socket *s)
     return add_address(local, s->state == NET_LISTEN ? &nobody : &s->remote);
 }
 
+/* The socket with the addresses of WANTED.  Of several that listen none: its inode is 0. */
 static bool find_ends(const struct net_look *l, const struct net_socket *wanted,
                       struct net_socket *ret)
 {
-    uint64_t at;
+    uint64_t at = 0;
+    *ret = (struct net_socket){.inode = 0};
     if (!map_get(&l->ends, ends_key(wanted), &at) || at == SEVERAL)
-        return false;
+        return at == SEVERAL;
     const struct net_socket *s = &l->sockets[at];
     bool listens = wanted->state == NET_LISTEN;
     if (s->space != wanted->space || listens != (s->state == NET_LISTEN) ||
@@ -76,25 +78,17 @@ static bool find_connected(const struct net_look *l, const struct net_socket *s,
     return is_local(s) && find_ends(l, &wanted, ret);
 }
 
-/* Do several sockets listen where WANTED does? */
-static bool is_shared(const struct net_look *l, const struct net_socket *wanted)
-{
-    uint64_t at;
-    return map_get(&l->ends, ends_key(wanted), &at) && at == SEVERAL;
-}
-
-/* The socket that listens where S is connected to: at that address, or at all of its version, or of
- * both. */
+/* The socket that listens where S is connected to: at that address, at all of version 4, or at
+ * all. */
 static bool find_listener(const struct net_look *l, const struct net_socket *s,
                           struct net_socket *ret)
 {
     struct net_socket wanted = {.local = s->remote, .state = NET_LISTEN, .space = s->space};
-    if (find_ends(l, &wanted, ret) || is_shared(l, &wanted))
-        return !is_shared(l, &wanted);
-    bool v6 = net_address_plain(&s->remote).v6;
-    wanted.local = (struct net_address){.port = s->remote.port, .v6 = v6};
-    if (v6 || find_ends(l, &wanted, ret) || is_shared(l, &wanted))
-        return find_ends(l, &wanted, ret);
+    if (find_ends(l, &wanted, ret))
+        return true;
+    wanted.local = (struct net_address){.port = s->remote.port};
+    if (!net_address_plain(&s->remote).v6 && find_ends(l, &wanted, ret))
+        return true;
     wanted.local.v6 = true;
     return find_ends(l, &wanted, ret);
 }
@@ -102,7 +96,7 @@ static bool find_listener(const struct net_look *l, const struct net_socket *s,
 bool net_look_other_end(const struct net_look *l, const struct net_socket *s,
                         struct net_socket *ret)
 {
-    return find_connected(l, s, ret) && (ret->inode || find_listener(l, s, ret));
+    return find_connected(l, s, ret) && (ret->inode || (find_listener(l, s, ret) && ret->inode));
 }
 
 /* ---- wishes ---- */
