@@ -375,11 +375,23 @@ static struct finding nothing(const struct scene *s, const struct ledger *l)
     return f;
 }
 
+/* Does F tell SHARE already, or nearly so, as what is waited or what ends there? */
+static bool tells_share(const struct finding *f, double share)
+{
+    static const double same_share = 0.03;
+    for (size_t i = 0; i < f->n_figures; i++) {
+        const struct figure *figure = &f->figures[i];
+        if ((str_eq(figure->name, "share") || str_eq(figure->name, "ends_share")) &&
+            fabs(figure->value - share) <= same_share)
+            return true;
+    }
+    return false;
+}
+
 /* " If query cache.c:12 took no time, main would save at most 79% of its time.": what it can bring
  * to mend what F speaks of, if that is not the share that it tells already. */
 static void add_bound(const struct ledger *l, struct finding *f)
 {
-    static const double same_share = 0.03;
     const struct ledger_row *row = f->row;
     const char *place = row ? row->place.inner : NULL;
     if (row && !place)
@@ -387,7 +399,7 @@ static void add_bound(const struct ledger *l, struct finding *f)
     if (!place || !row->bound_ns || f->kind != FINDING_EXPLAINS)
         return;
     double share = share_of(row->bound_ns, l->wall_ns);
-    if (fabs(share - f->share) <= same_share)
+    if (tells_share(f, share))
         return;
     struct text words = {0};
     text_add(&words, f->words);

@@ -142,12 +142,15 @@ static const struct profile_thread *at_work(const struct holders *h, pid_t pid,
     return n <= MOST_LOOKED_AT && works ? best : NULL;
 }
 
-const struct profile_thread *holders_follow(struct holders *h, const struct run *run)
+const struct profile_thread *holders_follow(struct holders *h, const struct run *run,
+                                            bool *ret_chosen)
 {
     const struct wait_side *side = run->at.wait.ix ? holders_side(h, run->at) : NULL;
+    *ret_chosen = false;
     if (!side || !blocker_is_process(&side->blocker))
         return holders_thread(h, run);
     const struct blocker *b = &side->blocker;
+    *ret_chosen = !b->tid && side->thing != THING_CHILD; /* main ends the process */
     if (!b->tid && (side->thing == THING_SOCKET || side->thing == THING_EVENTS))
         return at_work(h, b->pid, run);
     return find_thread(h, b->pid, b->tid ? b->tid : b->pid, run);

@@ -25,7 +25,9 @@ const struct wait_side *holders_side(struct holders *h, struct spot at);
 bool holders_is_for(struct holders *h, struct spot at, unsigned kinds);
 /* The thread that RUN's wait is for; NULL: unknown, or it is not recorded. */
 const struct profile_thread *holders_thread(struct holders *h, const struct run *run);
-/* The same; and where that is for a process its only thread.  Of several it is the main thread, at
- * the other end of a socket the one that works then. */
-const struct profile_thread *holders_follow(struct holders *h, const struct run *run);
+/* The same; and where that is for a process its only thread.  Of several the kernel does not say
+ * which: *RET_CHOSEN, and it is the main thread, at the other end of a socket the one that works
+ * then. */
+const struct profile_thread *holders_follow(struct holders *h, const struct run *run,
+                                            bool *ret_chosen);
 void holders_release(struct holders *h);

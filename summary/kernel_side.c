@@ -185,7 +185,8 @@ static const struct profile_thread *only_other(const struct scene *s,
             const struct run *run = &t->runs[k];
             if (run->state != RUN_BLOCKED || call_tree_of(s->g->tree, run->at) != node)
                 continue;
-            const struct profile_thread *who = holders_follow(s->holders, run);
+            bool chosen;
+            const struct profile_thread *who = holders_follow(s->holders, run, &chosen);
             one &= !who || !other || who == other;
             other = who ? who : other;
             ns += run->weights.wall_ns;

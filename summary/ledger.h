@@ -14,9 +14,11 @@
 
 /* How the leader's time comes to a row. */
 enum ledger_way {
-    LEDGER_OWN,       /* the leader's thread is there itself */
-    LEDGER_READ,      /* it waits for the one who is there, as was read */
-    LEDGER_MEANWHILE, /* whom it waits for was not read: only GROUP is busy, or is its children */
+    LEDGER_OWN,  /* the leader's thread is there itself */
+    LEDGER_READ, /* it waits for the one who is there, as was read */
+    /* Whom it waits for was not read: only GROUP is busy, or is its children; or the process was
+     * read, and GROUP's is the thread of it that works. */
+    LEDGER_MEANWHILE,
     LEDGER_WAYS,
 };
 struct ledger_row {

@@ -155,8 +155,10 @@ static void book_thread(struct accounts *a, const struct thread_group *leader,
         const struct share *share = &b->shares[i];
         if (!share->times.n)
             continue;
-        struct account *account = account_of(a, groups_of(a->g, share->thread),
-                                             share->thread == thread ? LEDGER_OWN : LEDGER_READ);
+        enum ledger_way way = share->thread == thread ? LEDGER_OWN
+                              : share->chosen         ? LEDGER_MEANWHILE
+                                                      : LEDGER_READ;
+        struct account *account = account_of(a, groups_of(a->g, share->thread), way);
         account_add(account, thread, share->thread, &share->times);
         account->ns += booking_ns(b, &share->times);
     }

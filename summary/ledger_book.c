@@ -24,14 +24,18 @@ struct walk {
     const struct groups *g;
     struct holders *h;
     const struct profile_thread *threads[MAX_EDGES];
+    bool chosen[MAX_EDGES]; /* by thread: on the way to it a thread was chosen */
     size_t n;
 };
 
-/* Whom RUN, of the walk's last thread, waits for; NULL: nobody is known, or it is on the way. */
-static const struct profile_thread *edge_of(const struct walk *w, const struct run *run)
+/* Whom RUN, of the walk's last thread, waits for; NULL: nobody is known, or it is on the way.
+ * *RET_CHOSEN as holders_follow(). */
+static const struct profile_thread *edge_of(const struct walk *w, const struct run *run,
+                                            bool *ret_chosen)
 {
-    const struct profile_thread *next =
-        run->state == RUN_BLOCKED && w->n < MAX_EDGES ? holders_follow(w->h, run) : NULL;
+    const struct profile_thread *next = NULL;
+    if (run->state == RUN_BLOCKED && w->n < MAX_EDGES)
+        next = holders_follow(w->h, run, ret_chosen);
     for (size_t i = 0; next && i < w->n; i++)
         next = w->threads[i] == next ? NULL : next;
     return next && !next->n_folded && groups_of(w->g, next) ? next : NULL;
@@ -57,15 +61,19 @@ static void follow(struct walk *w, struct interval time)
             continue;
         book_before(w, (struct interval){done_ns, p.when.start_ns});
         done_ns = p.when.end_ns;
-        const struct profile_thread *next = edge_of(w, p.run);
+        bool chosen = false;
+        const struct profile_thread *next = edge_of(w, p.run, &chosen);
         if (w->n > 1 && class_of_run(w->g->tree, p.run) == CLASS_IDLE) {
             book_before(w, p.when);
         } else if (next) {
+            w->chosen[w->n] = chosen || w->chosen[w->n - 1];
             w->threads[w->n++] = next;
             follow(w, p.when);
             w->n--;
         } else {
-            intervals_join(&booking_share(w->b, thread)->times, p.when);
+            struct share *share = booking_share(w->b, thread);
+            intervals_join(&share->times, p.when);
+            share->chosen |= w->chosen[w->n - 1];
         }
     }
     book_before(w, (struct interval){done_ns, time.end_ns});

@@ -8,6 +8,7 @@
 struct share {
     const struct profile_thread *thread;
     struct intervals times; /* in order, disjoint */
+    bool chosen;            /* of some of it only the process was read (holders_follow()) */
 };
 struct booking {
     struct share *shares;

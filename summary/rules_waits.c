@@ -172,13 +172,14 @@ static struct meanwhile meanwhile_of_all(const struct scene *s, const struct thr
 /* ": 75% of main's time ends there.", of a GROUP that waits for SHARE of its time, for the PART of
  * that which was told; nothing where that is all of it. */
 static void add_of_all(const struct thread_group *group, double share, double part,
-                       struct text *words)
+                       struct text *words, struct finding *f)
 {
     if (part <= 0 || part >= most_share)
         return;
     text_truncate(words, words->len - 1); /* the full stop */
     text_add(words, ": ");
     add_percent(words, share * part);
+    add_figure(f, "ends_share", share * part);
     text_addf(words, group->plural ? " of the time of %s ends there." : " of %s's time ends there.",
               group->noun);
 }
@@ -206,7 +207,7 @@ void rule_waits_meanwhile(const struct scene *s, struct thread_group *group, str
         add_wait(s, group, share, classes, &path, &words);
         (void)add_kernel_side(s, group, path.node, false, &words, f);
         add_delay(s, group, path.node, &words, f);
-        add_of_all(group, share, add_meanwhile(s, busy, &waits, &words, f), &words);
+        add_of_all(group, share, add_meanwhile(s, busy, &waits, &words, f), &words, f);
         add_figure(f, "busy_part", m.part);
         f->words = words.s;
         f->blames = busy->noun;

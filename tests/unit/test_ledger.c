@@ -275,6 +275,25 @@ START_TEST(a_wait_for_a_process_ends_in_its_main_thread)
 }
 END_TEST
 
+/* The kernel names the process at the other end of a socket, and none of its threads: the one that
+ * works is chosen, and what removing its work saves is not known. */
+START_TEST(which_thread_of_a_process_works_is_not_read)
+{
+    const struct wait_side side = {
+        .thing = THING_SOCKET,
+        .blocker = {.kind = BLOCKER_PEER, .net = NET_TCP, .port = 80, .pid = CHILD}};
+    setup();
+    builder_polls(&b, lead, "f@/src/a.py:1:3", &side, 4000);
+    builder_process(&b, CHILD, "server", NULL);
+    builder_run(&b, builder_thread(&b, CHILD, NULL), "main!server > accept [blocked]", 4000, 0);
+    builder_run(&b, builder_thread(&b, CHILD + 1, "serve"), "answer!server", 4000, 4000);
+    account();
+    assert_rows("4000 20's serve meanwhile computes: answer");
+    ck_assert_int_eq(ledger.rows[0].bound_ns, 0);
+    teardown();
+}
+END_TEST
+
 /* Whoever of that process ends the wait, its main thread does not: the wait stays one. */
 START_TEST(who_has_nothing_to_do_ends_no_wait)
 {
@@ -484,6 +503,7 @@ CHECK_MAIN("ledger", 20, waits_for_work_are_in_no_row, a_sleep_of_a_library_that
            of_a_coarsened_recording_the_exact_time_stands_for_all,
            who_waits_for_others_outside_comes_next, who_has_nothing_to_do_ends_no_wait,
            a_wait_for_a_process_ends_in_its_main_thread,
+           which_thread_of_a_process_works_is_not_read,
            who_is_kept_from_work_meanwhile_comes_next_too, a_wait_for_children_ends_in_what_they_do,
            a_place_has_a_row_for_each_cause, the_other_side_is_that_of_the_rows_cause,
            whoever_only_looks_after_others_does_not_lead, causes_are_told_by_where_the_stack_ends)
