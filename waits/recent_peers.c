@@ -11,25 +11,32 @@ enum {
     MOST = 1024,
     CHECK_NS = 5 * NS_PER_MS, /* there may be thousands of such waits a second */
 };
-/* For how long a peer counts, and when it is searched for anew: where there are many processes the
- * next search is a second or two away. */
-static const int64_t counts_ns = INT64_C(4) * NS_PER_S, renew_ns = NS_PER_S;
-/* Whose other end was not found, as of another user's process, may go on without for long. */
-static const int64_t unknown_ns = INT64_C(10) * NS_PER_S;
+/* Where there are many processes a search is over a second or two after it was due. */
+static const int64_t search_ns = INT64_C(3) * NS_PER_S;
+
+/* After so long PEER is searched for anew.  A pipe's end is handed on; a connection's stays with
+ * its process, mostly, and one that was not found, as of another user, goes on without. */
+static int64_t renew_after_ns(const struct recent_peer *peer)
+{
+    if (peer->side.blocker.net != NET_TCP)
+        return NS_PER_S;
+    return (blocker_is_process(&peer->side.blocker) ? INT64_C(4) : INT64_C(10)) * NS_PER_S;
+}
+
+static int64_t age_ns(const struct recent_peer *peer)
+{
+    return clock_now_ns() - peer->at_ns;
+}
 
 static uint64_t key_of(const struct blocked_call *call)
 {
     return hash_u64((uint64_t)call->process << 32 | (uint64_t)call->number) ^ call->link;
 }
 
-static struct recent_peer *find(const struct recent_peers *r, const struct blocked_call *call,
-                                int64_t longest_ns)
+static struct recent_peer *find(const struct recent_peers *r, const struct blocked_call *call)
 {
     uint64_t at;
-    if (!call->link || !map_get(&r->by_call, key_of(call), &at) ||
-        clock_now_ns() - r->items[at].at_ns > longest_ns)
-        return NULL;
-    return &r->items[at];
+    return call->link && map_get(&r->by_call, key_of(call), &at) ? &r->items[at] : NULL;
 }
 
 void recent_peers_put(struct recent_peers *r, const struct blocked_call *call,
@@ -67,20 +74,18 @@ static bool has_it_still(struct recent_peer *peer)
 const struct recent_peer *recent_peers_get(struct recent_peers *r, const struct blocked_call *call,
                                            bool *ret_renew)
 {
-    struct recent_peer *peer = find(r, call, counts_ns);
-    if (!peer || !has_it_still(peer))
+    struct recent_peer *peer = find(r, call);
+    if (!peer || age_ns(peer) > renew_after_ns(peer) + search_ns || !has_it_still(peer))
         return NULL;
-    if (!peer->renewing && clock_now_ns() - peer->at_ns > renew_ns)
+    if (!peer->renewing && age_ns(peer) > renew_after_ns(peer))
         *ret_renew = peer->renewing = true;
     return peer;
 }
 
 bool recent_peers_is_due(const struct recent_peers *r, const struct blocked_call *call)
 {
-    const struct recent_peer *peer = find(r, call, unknown_ns);
-    bool patient =
-        peer && peer->side.thing != THING_PIPE && !blocker_is_process(&peer->side.blocker);
-    return !peer || (!patient && !find(r, call, renew_ns));
+    const struct recent_peer *peer = find(r, call);
+    return !peer || age_ns(peer) > renew_after_ns(peer);
 }
 
 void recent_peers_release(struct recent_peers *r)

@@ -185,7 +185,7 @@ static bool may_have_process(const struct wait_peers *w, const struct blocked_ca
 /* Whatever begins to wait for CALL's socket before there is an answer need not ask, too. */
 static void ask_for_process(struct wait_peers *w, const struct blocked_call *call)
 {
-    const struct recent_peer none = {.fd = 0};
+    const struct recent_peer none = {.side.blocker.net = NET_TCP};
     if (!recent_peers_is_due(&w->recent, call))
         return;
     recent_peers_put(&w->recent, call, &none);
@@ -207,6 +207,10 @@ static void add_answered(struct wait_peers *w, const struct blocked_call *call,
         map_put(&w->answered_by_task, call->task, at);
     }
     struct answered_wait now = {*call, *side, 0, ANSWERED_NS};
+    if (side->blocker.net == NET_TCP) { /* it was searched for just now, and hardly ever moves */
+        now.pause_ns = (int64_t)4 * ANSWERED_NS;
+        now.due_ns = clock_now_ns() + now.pause_ns;
+    }
     const struct answered_wait *before = &w->answered[at];
     if (call->link && before->call.task == call->task && before->call.link == call->link) {
         now.due_ns = before->due_ns;
@@ -374,7 +378,7 @@ static void look_again(struct wait_peers *w, struct answered_wait *answered, int
     call.since_ns = since_ns;
     if (since_ns < answered->due_ns || !look(w, &call, &answer) || !is_final(&answer))
         return;
-    if (has_only_address(&answer.side)) {
+    if (has_only_address(&answer.side) || answer.side.blocker.net == NET_TCP) {
         answered->due_ns = since_ns + answered->pause_ns;
         answered->pause_ns = min_i64(2 * answered->pause_ns, longest_pause_ns);
     }
