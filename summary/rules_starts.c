@@ -91,14 +91,31 @@ static bool starts_too_few(const struct scene *s, const struct thread_group *gro
            seen_starts(s, group->threads[0]->thread->process) < LEAST_STARTS;
 }
 
-/* How long THREAD waits for the GIL there: whoever has it is to blame, not the starts. */
+/* How long THREAD's RUN, a wait for the GIL, is for what another thread does in the user's code. */
+static int64_t kept_ns(const struct scene *s, const struct profile_thread *thread,
+                       const struct run *run)
+{
+    const struct profile_thread *holder = holders_thread(s->holders, run);
+    struct interval wait = interval_of_run(run);
+    int64_t ns = 0;
+    if (!holder || holder == thread || holder->n_folded)
+        return 0;
+    for (struct run_parts p = run_parts_of(holder, &wait, 1); run_parts_next(&p);)
+        if (is_in_own_code(s->g->tree, call_tree_of(s->g->tree, p.run->at)))
+            ns += p.when.end_ns - p.when.start_ns;
+    return ns;
+}
+
+/* The same of all of its waits there: who computes is to blame, not the starts.  A thread that
+ * begins has the GIL, too, and that is their price. */
 static int64_t gil_ns(const struct scene *s, const struct profile_thread *thread, frame_test *there)
 {
     int64_t ns = 0;
-    for (size_t k = 0; k < thread->n_runs; k++)
-        if (class_of_run(s->g->tree, &thread->runs[k]) == CLASS_GIL &&
-            rule_stack_has(s, thread->runs[k].at, there))
-            ns += thread->runs[k].weights.wall_ns;
+    for (size_t k = 0; k < thread->n_runs; k++) {
+        const struct run *run = &thread->runs[k];
+        if (class_of_run(s->g->tree, run) == CLASS_GIL && rule_stack_has(s, run->at, there))
+            ns += kept_ns(s, thread, run);
+    }
     return ns;
 }
 
