@@ -307,7 +307,7 @@ static int try_off_cpu(struct sampler *s, struct thread *t, const struct syscall
     if (stack)
         stack_area_learn(t, view->sp);
     read_memory(s, t, m, stack, false);
-    wait_object_read(&s->recorder, t->process->pid, m);
+    wait_object_read(&s->recorder, t->process, m);
     int error;
     if (!unmoved(s, t, view, &error)) {
         undo_hook(t);
@@ -452,7 +452,7 @@ void capture_released(struct sampler *s, struct thread *t, const struct schedsta
     if (t->wait_object)
         wait_object_add(t->wait_object, &s->recorder, m);
     else if (m->snapshot.state == THREAD_BLOCKED)
-        wait_object_read(&s->recorder, t->process->pid, m);
+        wait_object_read(&s->recorder, t->process, m);
     fill_head(s, t, &m->head, MESSAGE_SAMPLE, t->asked_ns);
     m->head.sched = t->asked.sched;
     add_faults(t, stopped_ns, now, &m->head);

@@ -7,6 +7,7 @@
 
 #include "sampler/snapshot.h"
 #include "target/proc.h"
+#include "target/syscalls.h"
 
 enum message_kind {
     MESSAGE_THREAD_NEW = 1, /* a thread was registered */
@@ -67,6 +68,8 @@ struct sample_message {
     /* The link of the thread's wait object (wait_object.h), without a NUL; no bytes: unknown, or
      * none.  The offset counts from the start of the message. */
     uint32_t wait_object_offset, wait_object_bytes;
+    uint32_t wait_fd; /* its descriptor, and what the thread waits to do with it */
+    enum syscall_flow wait_flow;
 };
 
 /* When memory was read: between these. */

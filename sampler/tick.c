@@ -144,7 +144,7 @@ static void stop_blocked(struct sampler *s, struct thread *t, const struct sysca
     claim_found_blocked(t, claim_place(t, view), s->can.schedstat);
     if (!t->wait_object)
         t->wait_object = xcalloc(1, sizeof *t->wait_object);
-    wait_object_look_up(t->wait_object, t->process->pid, view->number, view->args[0]);
+    wait_object_look_up(t->wait_object, t->process, view->number, view->args);
     stop_requests_queue(s, t, now_ns);
 }
 

@@ -1,21 +1,26 @@
 /* The file, pipe or socket that a blocked thread waits for, where its system call takes a file
- * descriptor.  It is read together with the stack, because a moment later the descriptor may be
- * another file's. */
+ * descriptor, or polls one and no other.  It is read together with the stack, because a moment
+ * later the descriptor may be another file's. */
 #pragma once
 
 #include "sampler/message.h"
 #include "sampler/recorder.h"
 
+struct process;
 struct wait_object {
+    int64_t number; /* the call that waits for it, as far as that tells two waits apart */
+    uint64_t args[2];
     uint64_t fd;
+    enum syscall_flow flow;
     uint32_t len; /* of its link; 0: it has none */
     char link[512];
 };
 
-/* Reads the link /proc/PID/fd/FD, if system call NUMBER takes FD as its first argument.  No thread
- * may be held.  Source: proc(5). */
-void wait_object_look_up(struct wait_object *ret, pid_t pid, int64_t number, uint64_t fd);
+/* Finds the descriptor for which call NUMBER of a thread of P waits, and reads its link
+ * /proc/PID/fd/FD.  No thread may be held.  Source: proc(5), poll(2). */
+void wait_object_look_up(struct wait_object *ret, const struct process *p, int64_t number,
+                         const uint64_t args[6]);
 /* Adds O to R's message M, if M's thread waits for it.  Without room it is left out. */
 void wait_object_add(const struct wait_object *o, struct recorder *r, struct sample_message *m);
-/* Looks up and adds the wait object of M's thread.  No thread may be held. */
-void wait_object_read(struct recorder *r, pid_t pid, struct sample_message *m);
+/* Looks up and adds the wait object of M's thread, one of P.  No thread may be held. */
+void wait_object_read(struct recorder *r, const struct process *p, struct sample_message *m);

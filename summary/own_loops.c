@@ -2,6 +2,7 @@
 
 #include "base/share.h"
 #include "base/text.h"
+#include "summary/wait_side.h"
 
 enum {
     MOST_POLLS = 8, /* of a thread: calls of epoll_wait() in different places */
@@ -64,7 +65,7 @@ static void see_poll(struct polls *polls, struct call_tree *t, const struct run 
     poll->start_ns = poll->end_ns ? poll->start_ns : run->start_ns;
     poll->end_ns = run_end_ns(run);
     poll->known_ns += wait && wait->side.thing ? run->weights.wall_ns : 0;
-    poll->for_one_ns += wait && wait->side.single ? run->weights.wall_ns : 0;
+    poll->for_one_ns += wait && wait_side_is_for_one(&wait->side) ? run->weights.wall_ns : 0;
 }
 
 /* Does a function of the user's that OUTER calls have NODE in it? */

@@ -61,6 +61,15 @@ bool wait_side_is_kernels(enum wait_thing thing)
            thing == THING_SOCKET || thing == THING_EVENTS;
 }
 
+bool wait_side_is_for_one(const struct wait_side *side)
+{
+    const struct blocker *b = &side->blocker;
+    bool end = b->kind == BLOCKER_PROCESS || b->kind == BLOCKER_PEER;
+    bool known = b->net != NET_UDP || b->pid; /* anybody may send to a socket of UDP */
+    return side->single || side->thing == THING_PIPE ||
+           (side->thing == THING_SOCKET && end && known);
+}
+
 struct wait_side wait_side_of(const struct profile *p, struct view *v, struct spot at)
 {
     const struct wait *wait = profile_see_wait(p, at.wait);

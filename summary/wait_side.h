@@ -11,6 +11,9 @@
 struct wait_side wait_side_of(const struct profile *p, struct view *v, struct spot at);
 /* Does the kernel itself name THING, so that no functions have to agree? */
 bool wait_side_is_kernels(enum wait_thing thing);
+/* Is SIDE for one peer or child, and for no other that may come?  Then a poll is none of a loop
+ * that serves many. */
+bool wait_side_is_for_one(const struct wait_side *side);
 /* "mutex", "rwlock", "join", "gil", "lock", "file-lock", "child", "pipe", "socket", "poll"; NULL:
  * unknown.  As dump --json has it. */
 const char *wait_thing_name(enum wait_thing thing);

@@ -15,14 +15,16 @@ enum {
     CLEAN = 1 << 2,  /* restarted by the kernel with the remaining time */
     BLOCK = 1 << 3,  /* by way of restart_syscall(2) */
     LATE = 1 << 4,   /* restarted also at the end of its time-out */
+    IN = 1 << 5,     /* waits until there is something to take from its descriptor */
+    OUT = 1 << 6,    /* waits for room in what its descriptor leads to, or for the other end */
 };
 
 static const struct call {
     const char *name;
     unsigned flags;
 } calls[] = {
-    [0] = {"read", FD | REPAIR | CLEAN},
-    [1] = {"write", FD | REPAIR},
+    [0] = {"read", FD | IN | REPAIR | CLEAN},
+    [1] = {"write", FD | OUT | REPAIR},
     [2] = {"open", REPAIR},
     [3] = {"close", FD},
     [4] = {"stat", REPAIR},
@@ -40,8 +42,8 @@ static const struct call {
     [16] = {"ioctl", FD},
     [17] = {"pread64", FD | REPAIR},
     [18] = {"pwrite64", FD | REPAIR},
-    [19] = {"readv", FD | REPAIR | CLEAN},
-    [20] = {"writev", FD | REPAIR},
+    [19] = {"readv", FD | IN | REPAIR | CLEAN},
+    [20] = {"writev", FD | OUT | REPAIR},
     [21] = {"access", REPAIR},
     [22] = {"pipe", 0},
     [23] = {"select", CLEAN | LATE},
@@ -61,14 +63,14 @@ static const struct call {
     [37] = {"alarm", 0},
     [38] = {"setitimer", 0},
     [39] = {"getpid", 0},
-    [40] = {"sendfile", FD | REPAIR},
+    [40] = {"sendfile", FD | OUT | REPAIR},
     [41] = {"socket", 0},
-    [42] = {"connect", FD | REPAIR},
-    [43] = {"accept", FD | REPAIR},
-    [44] = {"sendto", FD | REPAIR},
-    [45] = {"recvfrom", FD | REPAIR},
-    [46] = {"sendmsg", FD | REPAIR},
-    [47] = {"recvmsg", FD | REPAIR},
+    [42] = {"connect", FD | OUT | REPAIR},
+    [43] = {"accept", FD | IN | REPAIR},
+    [44] = {"sendto", FD | OUT | REPAIR},
+    [45] = {"recvfrom", FD | IN | REPAIR},
+    [46] = {"sendmsg", FD | OUT | REPAIR},
+    [47] = {"recvmsg", FD | IN | REPAIR},
     [48] = {"shutdown", FD},
     [49] = {"bind", FD},
     [50] = {"listen", FD},
@@ -309,7 +311,7 @@ static const struct call {
     [285] = {"fallocate", FD},
     [286] = {"timerfd_settime", FD},
     [287] = {"timerfd_gettime", FD},
-    [288] = {"accept4", FD | REPAIR},
+    [288] = {"accept4", FD | IN | REPAIR},
     [289] = {"signalfd4", FD},
     [290] = {"eventfd2", 0},
     [291] = {"epoll_create1", 0},
@@ -320,7 +322,7 @@ static const struct call {
     [296] = {"pwritev", FD | REPAIR},
     [297] = {"rt_tgsigqueueinfo", 0},
     [298] = {"perf_event_open", 0},
-    [299] = {"recvmmsg", FD | REPAIR | CLEAN},
+    [299] = {"recvmmsg", FD | IN | REPAIR | CLEAN},
     [300] = {"fanotify_init", 0},
     [301] = {"fanotify_mark", 0},
     [302] = {"prlimit64", 0},
@@ -328,7 +330,7 @@ static const struct call {
     [304] = {"open_by_handle_at", 0},
     [305] = {"clock_adjtime", 0},
     [306] = {"syncfs", FD},
-    [307] = {"sendmmsg", FD | REPAIR},
+    [307] = {"sendmmsg", FD | OUT | REPAIR},
     [308] = {"setns", FD},
     [309] = {"getcpu", 0},
     [310] = {"process_vm_readv", 0},
@@ -348,8 +350,8 @@ static const struct call {
     [324] = {"membarrier", 0},
     [325] = {"mlock2", 0},
     [326] = {"copy_file_range", FD | REPAIR},
-    [327] = {"preadv2", FD | REPAIR},
-    [328] = {"pwritev2", FD | REPAIR},
+    [327] = {"preadv2", FD | IN | REPAIR},
+    [328] = {"pwritev2", FD | OUT | REPAIR},
     [329] = {"pkey_mprotect", 0},
     [330] = {"pkey_alloc", 0},
     [331] = {"pkey_free", 0},
@@ -422,6 +424,17 @@ const char *syscall_name(int64_t number)
 bool syscall_takes_fd(int64_t number)
 {
     return find_call(number)->flags & FD;
+}
+
+enum syscall_flow syscall_flow(int64_t number)
+{
+    unsigned flags = find_call(number)->flags;
+    return flags & IN ? FLOW_IN : flags & OUT ? FLOW_OUT : FLOW_NONE;
+}
+
+bool syscall_polls(int64_t number)
+{
+    return number == SYS_poll || number == SYS_ppoll;
 }
 
 /* Once more, it would find its own file there. */

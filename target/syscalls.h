@@ -8,6 +8,12 @@
 const char *syscall_name(int64_t number); /* "futex"; NULL if unknown */
 /* Its first argument is a file descriptor, so that naming the object helps. */
 bool syscall_takes_fd(int64_t number);
+enum syscall_flow { FLOW_NONE, FLOW_IN, FLOW_OUT };
+/* Does it wait to take something from its descriptor (a connection, too), or to pass something on
+ * by it?  None: neither is known of it. */
+enum syscall_flow syscall_flow(int64_t number);
+/* Is it poll or ppoll? */
+bool syscall_polls(int64_t number);
 /* A stop makes it return EINTR to the program although no signal was sent; rax may be set to
  * −ERESTARTNOHAND to have it restarted, with the same ARGS. */
 bool syscall_needs_repair(int64_t number, const uint64_t args[6]);

@@ -16,6 +16,8 @@ static void read_link(const struct sample_message *m, struct blocked_call *ret)
         return;
     text_add_bytes(&link, (const char *)m + m->wait_object_offset, m->wait_object_bytes);
     ret->link = fd_scan_key(link.s);
+    ret->fd = m->wait_fd;
+    ret->flow = m->wait_flow;
     if (descriptor_parse_link(link.s, &inode) == DESCRIPTOR_SOCKET)
         ret->socket = inode;
     text_release(&link);
@@ -60,6 +62,6 @@ bool blocked_call_has_link(pid_t pid, const struct blocked_call *call,
     *ret = '\0';
     if (!call->link)
         return true;
-    descriptor_read_link(pid, call->args[0], ret);
+    descriptor_read_link(pid, call->fd, ret);
     return fd_scan_key(ret) == call->link;
 }

@@ -13,6 +13,8 @@ struct blocked_call {
     uint64_t args[6];
     uint64_t link;   /* hash of its descriptor's link; 0: it has none */
     uint64_t socket; /* inode, if that is one; else 0 */
+    uint64_t fd;     /* that descriptor */
+    enum syscall_flow flow;
 };
 /* False: not a wait that has such another side, or it is not proven to last. */
 bool blocked_call_of(const struct sample_message *m, struct blocked_call *ret);

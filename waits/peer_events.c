@@ -101,7 +101,7 @@ static bool read_select(const struct peer_wait *w, struct watch_list *ret)
     return true;
 }
 
-static bool has_timeout(const struct peer_wait *w)
+bool peer_events_are_timed(const struct peer_wait *w)
 {
     switch (w->number) {
     case SYS_poll:
@@ -120,7 +120,7 @@ static bool has_timeout(const struct peer_wait *w)
 
 static bool read_watched(const struct peer_wait *w, struct watch_list *ret)
 {
-    if (w->number == SYS_poll || w->number == SYS_ppoll)
+    if (syscall_polls(w->number))
         return read_poll(w, ret);
     if (w->number == SYS_select || w->number == SYS_pselect6)
         return read_select(w, ret);
@@ -204,7 +204,7 @@ static void add_process(struct peer_looks *l, const struct peer_wait *w, const s
 {
     struct peer_wait one = *w;
     struct peer_answer answer = {0};
-    one.number = sends ? SYS_write : SYS_read;
+    one.flow = sends ? FLOW_OUT : FLOW_IN;
     peer_answer_socket(l, &one, s, &answer);
     all->later |= answer.later && l->is_dump; /* else a search comes later than most polls end */
     g->of.pid = answer.side.blocker.pid;
@@ -243,14 +243,10 @@ static void describe_peer(const struct peer_wait *w, const struct wait_side *sid
 static bool describe_with_peer(struct peer_looks *l, const struct peer_wait *w,
                                const struct watched *fd, const char *link, struct event_group *g)
 {
-    const uint64_t args[6] = {fd->fd};
     struct peer_answer answer = {0};
-    struct peer_wait one = {.pid = w->pid,
-                            .own_namespace = w->own_namespace,
-                            .since_ns = w->since_ns,
-                            .number = fd->sends ? SYS_write : SYS_read,
-                            .args = args,
-                            .live = w->live};
+    struct peer_wait one = *w;
+    one.fd = fd->fd;
+    one.flow = fd->sends ? FLOW_OUT : FLOW_IN;
     (void)snprintf(one.link, sizeof one.link, "%s", link);
     peer_find_stream(l, &one, &answer);
     if (!answer.later)
@@ -423,7 +419,7 @@ void peer_find_events(struct peer_looks *l, const struct peer_wait *w, struct pe
         want_again(l);
     if (!ret->later && all->n) {
         ret->side.thing = THING_EVENTS;
-        ret->side.timed = has_timeout(w);
+        ret->side.timed = peer_events_are_timed(w);
         ret->side.single = is_single(all, list);
         answer(l, all, list, &ret->side);
         find_holder(l, all, list, &ret->side);

@@ -35,7 +35,21 @@ bool peer_may_be_found(int64_t number)
     return kind_of(number) != ALL_OTHERS || syscall_takes_fd(number);
 }
 
+/* Does W poll a pipe or socket, and nothing else?  That is a wait to read or write it. */
+static bool polls_stream(const struct peer_wait *w)
+{
+    uint64_t unused;
+    enum descriptor_kind kind = descriptor_parse_link(w->link, &unused);
+    return syscall_polls(w->number) && w->flow != FLOW_NONE &&
+           (kind == DESCRIPTOR_PIPE || kind == DESCRIPTOR_SOCKET);
+}
+
 void peer_find(struct peer_looks *l, const struct peer_wait *w, struct peer_answer *ret)
 {
-    kinds[kind_of(w->number)].find(l, w, ret);
+    if (!polls_stream(w)) {
+        kinds[kind_of(w->number)].find(l, w, ret);
+        return;
+    }
+    peer_find_stream(l, w, ret);
+    ret->side.timed |= ret->side.thing && peer_events_are_timed(w);
 }

@@ -8,6 +8,7 @@
 #include "profile/profile.h"
 #include "target/mem.h"
 #include "target/process_list.h"
+#include "target/syscalls.h"
 #include "waits/descriptor.h"
 #include "waits/fd_scan.h"
 #include "waits/net_look.h"
@@ -38,7 +39,9 @@ struct peer_wait {
     int64_t number;
     const uint64_t *args;
     struct mem *live;
-    char link[DESCRIPTOR_LINK_BYTES]; /* of the descriptor ARGS[0]; "": none */
+    uint64_t fd;                      /* the descriptor, if it waits for just one */
+    enum syscall_flow flow;           /* what it waits to do with that */
+    char link[DESCRIPTOR_LINK_BYTES]; /* of that; "": none */
 };
 struct peer_answer {       /* zero-initialise */
     bool later;            /* not known before peer_looks_run() */

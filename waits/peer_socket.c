@@ -1,7 +1,6 @@
 /* Sockets: the other end. */
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 
 #include "target/proc.h"
 #include "waits/net_diag.h"
@@ -115,23 +114,18 @@ static void find_process(struct peer_looks *l, const struct peer_wait *w,
     ret->side.blocker.kind = kind;
 }
 
-static bool is_sent(int64_t number)
-{
-    return number == SYS_write || number == SYS_writev || number == SYS_sendto ||
-           number == SYS_sendmsg || number == SYS_sendmmsg || number == SYS_sendfile;
-}
-
-bool peer_has_process(const struct peer_looks *l, const struct net_socket *s, int64_t number)
+bool peer_has_process(const struct peer_looks *l, const struct net_socket *s,
+                      enum syscall_flow flow)
 {
     struct net_socket other;
-    return may_have_process(l, s, is_sent(number), &other);
+    return may_have_process(l, s, flow == FLOW_OUT, &other);
 }
 
 void peer_answer_socket(struct peer_looks *l, const struct peer_wait *w, const struct net_socket *s,
                         struct peer_answer *ret)
 {
     struct net_socket other;
-    bool sends = is_sent(w->number);
+    bool sends = w->flow == FLOW_OUT;
     ret->side.thing = THING_SOCKET;
     ret->side.timed = true;
     ret->side.blocker = peer_of_socket(l, s, sends, l->is_dump ? w->since_ns : INT64_MAX);

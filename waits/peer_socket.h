@@ -13,5 +13,7 @@ struct blocker peer_of_socket(struct peer_looks *l, const struct net_socket *s, 
 /* Whom W, a wait for S, is for; if the other end is on this machine, which process. */
 void peer_answer_socket(struct peer_looks *l, const struct peer_wait *w, const struct net_socket *s,
                         struct peer_answer *ret);
-/* Is it worth a search, which process has the other end of S, for which call NUMBER waits? */
-bool peer_has_process(const struct peer_looks *l, const struct net_socket *s, int64_t number);
+/* Is it worth a search, which process has the other end of S, for which a thread waits to read or
+ * write it (FLOW)? */
+bool peer_has_process(const struct peer_looks *l, const struct net_socket *s,
+                      enum syscall_flow flow);

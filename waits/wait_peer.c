@@ -90,7 +90,9 @@ static struct peer_wait wait_of(const struct wait_peers *w, const struct blocked
                               .since_ns = call->since_ns,
                               .number = call->number,
                               .args = call->args,
-                              .live = s.live};
+                              .live = s.live,
+                              .fd = call->fd,
+                              .flow = call->flow};
 }
 
 /* False: the wait is over, or its descriptor another file's. */
@@ -161,9 +163,14 @@ static bool complete_recent(struct wait_peers *w, const struct blocked_call *cal
     const struct recent_peer *recent = recent_peers_get(&w->recent, call, &renew);
     if (renew)
         enqueue(w, call);
-    if (recent)
-        wait->side = recent->side;
-    return recent != NULL;
+    if (!recent)
+        return false;
+    wait->side = recent->side;
+    if (wait->side.thing == THING_PIPE && syscall_polls(call->number)) {
+        struct peer_wait of = wait_of(w, call);
+        wait->side.timed = peer_events_are_timed(&of);
+    }
+    return true;
 }
 
 void wait_peers_complete(struct wait_peers *w, const struct sample_message *m, struct wait *wait)
@@ -179,7 +186,7 @@ static bool may_have_process(const struct wait_peers *w, const struct blocked_ca
 {
     struct net_socket socket;
     return net_look_has(&w->looks.net, call->socket, &socket) &&
-           peer_has_process(&w->looks, &socket, call->number);
+           peer_has_process(&w->looks, &socket, call->flow);
 }
 
 /* Whatever begins to wait for CALL's socket before there is an answer need not ask, too. */
@@ -320,7 +327,7 @@ static bool handle_socket(struct wait_peers *w, const struct blocked_call *call,
     peer_answer_socket(&w->looks, &wait, &socket, &answer);
     if (answer.later && goes_on(w, call))
         put_off(w, call);
-    else if (!answer.later && peer_has_process(&w->looks, &socket, call->number))
+    else if (!answer.later && peer_has_process(&w->looks, &socket, call->flow))
         remember(w, call, &answer);
     answer.later = false; /* its address is known */
     put_answer(w, call, open, &answer);

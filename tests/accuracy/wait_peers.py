@@ -105,12 +105,13 @@ wait("poll", "poll", None, f"a connection to 127.0.0.1:{upstream}, "
      f"nothing received; listening on 127.0.0.1:{port}", polled, to[2], listener)
 def dupped(fd, n):
     polled(*[os.dup(fd) for _ in range(n)])
-wait("alone", "poll", silent.pid, f"a connection to 127.0.0.1:{upstream} of {silent.pid} (",
-     polled, to[2])
+wait("alone", "socket", silent.pid, f"127.0.0.1:{upstream} of {silent.pid} (", polled, to[2])
+wait("asked", "poll", silent.pid, f"a connection to 127.0.0.1:{upstream} of {silent.pid} (",
+     select.select, [to[2]], [], [])
 wait("many", "poll", None, f"512 connections to 127.0.0.1:{upstream}, nothing received; "
      "and 38 more", dupped, to[2].fileno(), 550)
 wait("except", "poll", None, "3 connections to", select.select, [to[2]], [], [to[3], to[4]])
-wait("outputs", "poll", one.pid, "sleep", polled, one.stdout)
+wait("outputs", "pipe", one.pid, "sleep", polled, one.stdout)
 wait("select", "poll", None, f"2 connections to 127.0.0.1:{upstream}, nothing received",
      select.select, [to[2], to[3]], [], [])
 if hasattr(os, "pidfd_open"):
@@ -190,6 +191,7 @@ def check_recording(wallspy, pid, known, upstream):
                 "send": rf"sendto 127\.0\.0\.1:{upstream} \[blocked\]",
                 "served": r"recvfrom client of :\d+ \[blocked\]",
                 "accept": r"accept4 127\.0\.0\.1:\d+ \[blocked\]",
+                "alone": rf"poll 127\.0\.0\.1:{upstream} \[blocked\]",
                 "read": r"read pipe \[blocked\]", "child": r"wait4 \[blocked\]"}
     wrong = {name: leaves.get(name) for name, leaf in expected.items()
              if not re.fullmatch(leaf, leaves.get(name) or "")}

@@ -57,6 +57,7 @@ EXPECTED = {
     "rust": Row("condition", "handler|main", "", "writer"),
     "upstream": Row("peer", "", r"fetch prefork\.py", r"127\.0\.0\.1:\d+"),
     "service": Row("computes", r"process_request", r"add_up_price orders\.py"),
+    "service-timed": Row("computes", r"process_request", r"add_up_price orders\.py"),
     "no-answer": Row("peer", r"\bmain\b", r"first_answer ask\.py", r"127\.0\.0\.1:\d+"),
     "helper": Row("child", r"\bmain\b", r"convert convert\.py", "sleep"),
     "file-lock": Row("deadlock", r"\bmain\b", r"read_report locked\.py", "helper"),

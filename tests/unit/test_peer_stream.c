@@ -41,8 +41,13 @@ static pid_t waits_for(int64_t call, int fd)
     struct peer_looks looks = {.profile = profile};
     struct peer_answer answer = {0};
     uint64_t args[6] = {(uint64_t)fd};
-    struct peer_wait wait = {
-        .pid = getpid(), .own_namespace = true, .since_ns = 1, .number = call, .args = args};
+    struct peer_wait wait = {.pid = getpid(),
+                             .own_namespace = true,
+                             .since_ns = 1,
+                             .number = call,
+                             .args = args,
+                             .fd = (uint64_t)fd,
+                             .flow = syscall_flow(call)};
     char path[32];
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     ck_assert_int_gt(readlink(path, wait.link, sizeof wait.link - 1), 0);

@@ -1,11 +1,12 @@
 """Asks a server on the same machine for the price of each order, over one TCP connection.
 
 The culprit: the server, whose main thread only accepts connections, adds each price up anew; in the
-twin it knows it.
+twin it knows it.  --timeout: each answer has one, so that Python polls before it reads.
 """
 import os
 import socket
 import socketserver
+import sys
 import time
 
 from steady import Steady
@@ -63,6 +64,7 @@ def main():
     if server == 0:
         serve(listener)
     connection = socket.create_connection(listener.getsockname())
+    connection.settimeout(60 if "--timeout" in sys.argv else None)
     listener.close()
     run.ready()
     take_orders(connection)
