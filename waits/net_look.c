@@ -295,6 +295,8 @@ static void note_not_found(struct net_look *l, uint64_t inode, bool all)
         return;
     map_put(&l->asked, inode, 1);
     l->given_up += !all;
+    if (all)
+        l->missed_ns = l->reading_ns;
 }
 
 bool net_look_run(struct net_look *l, int64_t longest_cpu_ns)

@@ -21,6 +21,7 @@ struct net_look {     /* zero-initialise */
     struct map asked;  /* inodes that were, and are in no table, or were given up */
     struct map tries;  /* readings that ended too early, by inode */
     uint64_t given_up; /* sockets that no reading reached */
+    int64_t missed_ns; /* when a whole reading did not have a socket for the last time; 0: never */
     int64_t reading_ns;
     uint64_t reading; /* the namespace that is being read */
     struct map wished;

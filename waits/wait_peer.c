@@ -23,6 +23,8 @@ enum {
     MOST_WAITING = 4096,
     ANSWERED_NS = NS_PER_S, /* between two looks at waits that have an answer */
 };
+/* So long after a socket was gone before it could be looked at. */
+static const int64_t hurries_ns = INT64_C(5) * NS_PER_S;
 static const int64_t longest_pause_ns = INT64_C(32) * NS_PER_S; /* of those without a process */
 /* A wait whose process is known, and may pass its end on; or of which only an address is.  At most
  * one a thread. */
@@ -45,6 +47,8 @@ struct wait_peers {
     struct map answered_by_task; /* → index into ANSWERED */
     int64_t answered_due_ns;     /* when they are to be looked at again */
     int64_t gathering_since_ns;  /* 0: nothing is put down for a look */
+    bool has_fresh;              /* a wait at a socket came just now, and may be over soon: */
+    struct blocked_call fresh;
 };
 
 struct wait_peers *wait_peers_new(struct profile *p, const struct wait_host *host)
@@ -234,6 +238,13 @@ static void drop_answered(struct wait_peers *w, size_t at)
         map_put(&w->answered_by_task, w->answered[at].call.task, at);
 }
 
+/* Are there connections that live for one request, as it seems? */
+static bool hurries(const struct wait_peers *w)
+{
+    int64_t missed_ns = w->looks.net.missed_ns;
+    return missed_ns && clock_now_ns() - missed_ns < hurries_ns;
+}
+
 void wait_peers_see(struct wait_peers *w, const struct sample_message *m, wait_id id)
 {
     struct blocked_call call;
@@ -241,6 +252,10 @@ void wait_peers_see(struct wait_peers *w, const struct sample_message *m, wait_i
     if (!wait || wait->kind != WAIT_CALL || !blocked_call_of(m, &call))
         return;
     struct net_socket unused;
+    if (!wait->side.thing && call.socket && hurries(w)) {
+        w->has_fresh = true;
+        w->fresh = call;
+    }
     if (has_only_address(&wait->side) && call.socket) /* wishes for what may be known by now */
         (void)net_look_find(&w->looks.net, target_of(w, &call).pid, call.socket, &unused);
     bool searched = has_only_address(&wait->side) && may_have_process(w, &call);
@@ -414,6 +429,18 @@ void wait_peers_look_again(struct wait_peers *w)
     w->answered_due_ns = clock_now_ns() + ANSWERED_NS;
 }
 
+/* Looks at once for what the wait is for that came just now. */
+static void look_at_fresh(struct wait_peers *w)
+{
+    struct net_socket unused;
+    wait_id open;
+    const struct blocked_call *call = &w->fresh;
+    if (net_look_find(&w->looks.net, target_of(w, call).pid, call->socket, &unused) == NET_UNKNOWN)
+        (void)net_look_run(&w->looks.net, LONGEST_LOOK_NS);
+    if (still_open(w, call, &open))
+        (void)handle_socket(w, call, open);
+}
+
 static bool have_gathered(struct wait_peers *w, int64_t now_ns)
 {
     if (!peer_looks_wanted(&w->looks))
@@ -426,11 +453,15 @@ static bool have_gathered(struct wait_peers *w, int64_t now_ns)
 void wait_peers_look(struct wait_peers *w)
 {
     int64_t now_ns = clock_now_ns();
+    bool fresh = w->has_fresh;
+    w->has_fresh = false;
     if (now_ns < wait_peers_due_ns(w) || !duty_cycle_begin(&w->looking))
         return;
     if (w->n_answered && w->answered_due_ns <= now_ns)
         wait_peers_look_again(w);
-    else if (have_gathered(w, now_ns) && peer_looks_run(&w->looks, LONGEST_LOOK_NS))
+    else if (fresh)
+        look_at_fresh(w);
+    else if (!hurries(w) && have_gathered(w, now_ns) && peer_looks_run(&w->looks, LONGEST_LOOK_NS))
         w->gathering_since_ns = 0;
     size_t most = w->n - w->head; /* those that are put off come behind */
     for (size_t looks = 0; looks < WAITS_AT_ONCE && most > 0; most--) {

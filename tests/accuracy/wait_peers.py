@@ -6,6 +6,7 @@ usage: wait_peers.py WALLSPY
 
 ss and lslocks are asked, too, where they are installed: do they say the same?
 """
+import collections
 import json
 import os
 import pathlib
@@ -326,6 +327,37 @@ def check_hung(wallspy):
     return " in read of /" in text
 
 
+# A connection for each request, which is answered after 20 ms: none lasts until a second look.
+SHORT = r'''
+import os, socket, time
+listener = socket.create_server(("127.0.0.1", 0))
+main = os.getpid()
+if os.fork() == 0:
+    while os.getppid() == main:
+        connection, _ = listener.accept()
+        time.sleep(0.02)
+        connection.close()
+    os._exit(0)
+print(listener.getsockname()[1], flush=True)
+while True:
+    with socket.create_connection(listener.getsockname()) as connection:
+        connection.recv(1)
+'''
+
+
+def check_short(wallspy):
+    """Is the other end of some such waits read in time?"""
+    with Target([sys.executable, "-c", SHORT]) as target:
+        port = int(target.first)
+        stacks, _ = record_folded(wallspy, ["-q", "-d", "4"], ["-p", target.pid])
+    known = collections.Counter()
+    for stack, samples in stacks:
+        if "recvfrom" in stack[-1]:
+            known[stack[-1]] += samples
+    print("short connections:", dict(known))
+    return f"recvfrom 127.0.0.1:{port} [blocked]" in known and len(known) == 2
+
+
 def main():
     wallspy = sys.argv[1]
     with tempfile.TemporaryDirectory() as folder, \
@@ -345,7 +377,7 @@ def main():
     results += [check_circle(wallspy, "print('x' * 1000000)", True),
                 check_circle(wallspy, "import time; time.sleep(9)", False)]
     results += [check_no_circle(wallspy, name) for name in NO_CIRCLES]
-    results += [check_hand_on(wallspy), check_hung(wallspy)]
+    results += [check_hand_on(wallspy), check_hung(wallspy), check_short(wallspy)]
     print(f"{len(known)} waits:", results)
     return all(results)
 
