@@ -8,6 +8,7 @@
 #include "base/minmax.h"
 #include "base/share.h"
 #include "base/text.h"
+#include "summary/commands.h"
 #include "summary/group_times.h"
 #include "summary/heaviest_paths.h"
 #include "summary/idle.h"
@@ -419,13 +420,21 @@ static bool *processes_with_workers(const struct groups *all)
     return work;
 }
 
+static bool runs_commands(const struct profile *p, process_id process)
+{
+    struct commands c = commands_of(p, process);
+    return commands_in_turn(p, &c);
+}
+
 /* It says nothing of the work: torchrun, gunicorn, `sh -c`.  Who does the same as processes without
- * children works itself.  WORK: processes_with_workers(). */
+ * children works itself, and so does who starts one after the other.  WORK:
+ * processes_with_workers(). */
 static bool launches(struct thread_group *g, const struct groups *all, const bool *work)
 {
     for (size_t i = 0; i < g->n; i++) {
         process_id process = g->threads[i]->thread->process;
-        if (work[process.ix] || !has_recorded_child(profile_see_process(all->p, process)))
+        if (work[process.ix] || !has_recorded_child(profile_see_process(all->p, process)) ||
+            runs_commands(all->p, process))
             return false;
     }
     return g->cpu_ns + g->runqueue_ns < g->wall_ns / LAUNCHER_PART && !sleeps(g, all->tree) &&

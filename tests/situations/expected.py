@@ -107,6 +107,7 @@ EXPECTED = {
     "followed-parent": Row("peer", "", "fetch"),
     "followed-shell": Row("computes", "", "eliminate"),
     "commands": Row("child", "", "child|compile_unit"),
+    "followed-commands": Row("child", "python", r"compile_unit build\.py"),
     "collector": Row("collects garbage", r"\bmain\b", r"graph\.py|gc_collect"),
     "imports": Row("imports", r"\bmain\b", "ledger.*charts"),
     "messages": Row("pickles", "", r"score_all scores\.py"),
