@@ -54,6 +54,7 @@ static const struct rule {
     {.key = "stopped", .judge = rule_stopped, .causes = OF(STOPPED), .of_all = true},
     {.key = "differs", .judge = rule_differs, .causes = ANY, .of_all = true},
     {.key = "waits_for", .judge = rule_held, .causes = OF(LOCK) | OF(JOIN)},
+    {.key = "uneven", .judge = rule_uneven, .causes = OF(CONDITION) | OF(LOCK), .of_all = true},
     {.key = "waits_meanwhile", .judge = rule_waits_meanwhile, .causes = WAITS},
     {.key = "exhausted",
      .judge = rule_exhausted,

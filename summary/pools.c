@@ -281,6 +281,13 @@ static const struct pool_loop answer_waits[] = {
     {"sd_bus_call", NULL, NULL},
 };
 
+bool pool_waits_for_results(const struct shown_frame *f)
+{
+    static const char *const files[] = {"multiprocessing/pool.py", "concurrent/futures/_base.py",
+                                        "billiard/pool.py", "joblib/parallel.py", NULL};
+    return f->kind == SHOWN_PYTHON && f->file && str_ends_any(f->file, files) && !pool_is_loop(f);
+}
+
 const char *pool_event_loop(const struct shown_frame *f)
 {
     const struct pool_loop *loop =

@@ -21,5 +21,7 @@ const char *pool_of_module(const struct shown_frame *f);
 const char *pool_event_loop(const struct shown_frame *f);
 /* A function by which such a loop polls, and which says of no wait whose it is. */
 bool pool_is_poller(const struct shown_frame *f);
+/* Is F, a pool's function, one in which whoever gave it work waits for the results? */
+bool pool_waits_for_results(const struct shown_frame *f);
 /* A function that runs a loop of its own until the one answer is there that it waits for. */
 bool pool_waits_for_answer(const struct shown_frame *f);

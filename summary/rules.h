@@ -45,6 +45,8 @@ rule_may rule_may_see_tasks;
 rule_judge rule_executor;
 /* rules_exhausted.c */
 rule_judge rule_exhausted;
+/* rules_uneven.c */
+rule_judge rule_uneven;
 /* rules_waits.c */
 rule_judge rule_waits_meanwhile, rule_gil, rule_waits;
 /* rules_polls.c */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "summary/crew.h"
 #include "summary/heaviest_paths.h"
 #include "summary/meanwhile.h"
 #include "summary/pools.h"
@@ -22,16 +23,6 @@ static const double past_share = 0.05; /* likewise */
 static const double least_past = 0.8;  /* threads, on average: what is lost is past nobody */
 static const double most_spread = 0.3; /* of the number past it, against chance */
 
-/* Threads of one process that are called the same but for numbers, or the main threads of one
- * process's children. */
-struct crew {
-    const struct scene *s;
-    struct thread_group *group; /* the first of its groups */
-    size_t n;
-    int64_t wall_ns;
-    struct tally time; /* of them all */
-};
-
 /* By the call tree's nodes: what a thread there does. */
 enum part { PART_OTHER, PART_WAIT, PART_PAST };
 struct parts {
@@ -39,49 +30,6 @@ struct parts {
     uint32_t wait; /* the user's function that waits; its heaviest node */
     int64_t wait_ns, past_ns;
 };
-
-static bool is_of(const struct profile *p, const struct thread_summary *t,
-                  const struct thread_group *group)
-{
-    const struct profile_thread *first = group->threads[0]->thread;
-    bool same = t->thread->process.ix == first->process.ix;
-    uint32_t parent = profile_see_process(p, first->process)->parent.ix;
-    bool siblings = t->thread->main && parent &&
-                    profile_see_process(p, t->thread->process)->parent.ix == parent;
-    return str_eq(t->group, group->threads[0]->group) && t->thread->main == first->main &&
-           (same || siblings) && !t->thread->n_folded;
-}
-
-/* The threads of C, one after the other: *I from 0 on; NULL: no more. */
-static const struct thread_summary *next_of(const struct crew *c, size_t *i)
-{
-    const struct thread_summaries *all = &c->s->g->summaries;
-    while (*i < all->n) {
-        const struct thread_summary *t = &all->threads[(*i)++];
-        if (is_of(c->s->p, t, c->group))
-            return t;
-    }
-    return NULL;
-}
-
-/* False: an earlier group is of the same crew, or its threads are too few. */
-static bool make_crew(const struct scene *s, struct thread_group *group, struct crew *ret)
-{
-    *ret = (struct crew){.s = s, .group = group};
-    if (group->mixed || group->idle)
-        return false;
-    for (struct thread_group *before = s->g->items; before < group; before++)
-        if (!before->mixed && !before->idle && is_of(s->p, before->threads[0], group))
-            return false;
-    tally_init(&ret->time, s->g->tree, TALLY_ALL);
-    const struct thread_summary *t;
-    for (size_t i = 0; (t = next_of(ret, &i));) {
-        ret->n++;
-        ret->wall_ns += t->wall_ns;
-        tally_add_thread(&ret->time, t->thread);
-    }
-    return ret->n >= LEAST_THREADS && is_judged(group);
-}
 
 /* ---- where it waits, and what is past that ---- */
 
@@ -178,18 +126,6 @@ static bool find_parts(struct crew *c, struct parts *p)
 
 /* ---- how many are past it ---- */
 
-struct change {
-    int64_t ns; /* since the profile's origin */
-    int by;     /* 1: one more */
-};
-
-static int by_time(const void *a, const void *b)
-{
-    const struct change *x = a;
-    const struct change *y = b;
-    return (x->ns > y->ns) - (x->ns < y->ns);
-}
-
 /* When THREAD is in PART. */
 static struct intervals times_in(const struct crew *c, const struct parts *p, enum part part,
                                  const struct profile_thread *thread)
@@ -203,25 +139,18 @@ static struct intervals times_in(const struct crew *c, const struct parts *p, en
     return times;
 }
 
-/* When a thread of C goes past the wait, and back; the caller frees them. */
-static struct change *list_changes(const struct crew *c, const struct parts *p, size_t *ret_n)
+/* When a thread of C goes past the wait, and back; the caller releases them. */
+static struct crew_changes list_changes(const struct crew *c, const struct parts *p)
 {
-    struct change *changes = NULL;
-    size_t capacity = 0;
+    struct crew_changes ret = {.n = 0};
     const struct thread_summary *t;
-    *ret_n = 0;
-    for (size_t i = 0; (t = next_of(c, &i));) {
+    for (size_t i = 0; (t = crew_next(c, &i));) {
         struct intervals times = times_in(c, p, PART_PAST, t->thread);
-        for (size_t k = 0; k < times.n; k++) {
-            changes = array_reserve(changes, &capacity, *ret_n + 2, sizeof *changes);
-            changes[(*ret_n)++] = (struct change){times.items[k].start_ns, 1};
-            changes[(*ret_n)++] = (struct change){times.items[k].end_ns, -1};
-        }
+        crew_changes_add(&ret, &times);
         intervals_release(&times);
     }
-    if (*ret_n)
-        qsort(changes, *ret_n, sizeof *changes, by_time);
-    return changes;
+    crew_changes_sort(&ret);
+    return ret;
 }
 
 /* How much the number of threads past the wait varies, MEAN on average: its variance, of that which
@@ -229,16 +158,17 @@ static struct change *list_changes(const struct crew *c, const struct parts *p, 
  * it 1 or more. */
 static double spread_of(const struct crew *c, const struct parts *p, double mean)
 {
-    size_t n;
-    struct change *changes = list_changes(c, p, &n);
+    struct crew_changes changes = list_changes(c, p);
+    const size_t n = changes.n;
     double sum = 0;
     int past = 0;
     for (size_t i = 0; i + 1 < n; i++) {
-        past += changes[i].by;
-        sum += (past - mean) * (past - mean) * (double)(changes[i + 1].ns - changes[i].ns);
+        past += changes.items[i].by;
+        sum +=
+            (past - mean) * (past - mean) * (double)(changes.items[i + 1].ns - changes.items[i].ns);
     }
-    int64_t over_ns = n ? changes[n - 1].ns - changes[0].ns : 0;
-    free(changes);
+    int64_t over_ns = n ? changes.items[n - 1].ns - changes.items[0].ns : 0;
+    crew_changes_release(&changes);
     double by_chance = mean * (1 - mean / (double)c->n);
     return over_ns > 0 && by_chance > 0 ? sum / (double)over_ns / by_chance : 1;
 }
@@ -252,7 +182,7 @@ static struct thread_group *group_in(const struct crew *c, const struct parts *p
     int64_t most_ns = 0;
     for (struct thread_group *g = c->group; g < c->s->g->items + c->s->g->n; g++) {
         int64_t ns = 0;
-        if (g->mixed || g->idle || !is_of(c->s->p, g->threads[0], c->group))
+        if (g->mixed || g->idle || !crew_has(c, g->threads[0]))
             continue;
         for (uint32_t node = 1; node <= call_tree_count(c->s->g->tree); node++)
             ns += p->of[node] == part ? tally_self(&g->tally, node) : 0;
@@ -269,7 +199,7 @@ static bool others_keep(const struct crew *c, const struct parts *p,
     struct intervals waits = times_in(c, p, PART_WAIT, group->threads[0]->thread);
     const struct thread_group *busy = meanwhile_of(c->s->g, group, BUSY_WORK, &waits).busy;
     intervals_release(&waits);
-    return busy && !is_of(c->s->p, busy->threads[0], c->group);
+    return busy && !crew_has(c, busy->threads[0]);
 }
 
 /* ---- words ---- */
@@ -283,7 +213,7 @@ static void add_way_in(const struct crew *c, const struct parts *p, enum part pa
     struct call_path path;
     const struct thread_summary *t;
     tally_init(&sum, c->s->g->tree, TALLY_ALL);
-    for (size_t i = 0, k = 0; (t = next_of(c, &i)); k++) {
+    for (size_t i = 0, k = 0; (t = crew_next(c, &i)); k++) {
         times[k] = times_in(c, p, part, t->thread);
         if (times[k].n)
             tally_add(&sum, t->thread, times[k].items, times[k].n);
@@ -304,12 +234,9 @@ static void add_way_in(const struct crew *c, const struct parts *p, enum part pa
 static void tell(const struct crew *c, const struct parts *p, double waiting, double past,
                  struct text *words)
 {
-    const char *stem = c->group->threads[0]->group;
-    size_t len = thread_stem_len(stem);
-    bool processes = c->group->threads[0]->thread->main;
     text_addf(words, "On average %.1f of %zu ", waiting, c->n);
-    text_add_tame(words, stem, len);
-    text_addf(words, "%s%s wait", len ? " " : "", processes ? "processes" : "threads");
+    crew_add_name(c, words);
+    text_add(words, " wait");
     add_way_in(c, p, PART_WAIT, " in ", words);
     text_addf(words, ", and %.1f %s past that", past, past < 1.05 ? "is" : "are");
     add_way_in(c, p, PART_PAST, ", in ", words);
@@ -353,8 +280,8 @@ void rule_exhausted(const struct scene *s, struct thread_group *group, struct fi
         return;
     for (size_t i = 0; i < s->g->n; i++) {
         struct crew crew;
-        if (make_crew(s, &s->g->items[i], &crew))
+        if (crew_make(s, &s->g->items[i], LEAST_THREADS, &crew))
             judge(&crew, f);
-        tally_release(&crew.time);
+        crew_release(&crew);
     }
 }

@@ -212,6 +212,7 @@ void rule_waits_meanwhile(const struct scene *s, struct thread_group *group, str
         add_figure(f, "busy_part", m.part);
         f->words = words.s;
         f->blames = busy->noun;
+        f->unless = "uneven"; /* that tells more of the one that is busy */
     }
     intervals_release(&waits);
     call_path_release(&path);

@@ -20,7 +20,7 @@ CAUSES = {
     # In it they wait, run or spin, as chance has it.
     "lock of a function": ("libc_lock", "computes"),
     "join": ("waits_for",),
-    "condition": ("waits_meanwhile", "waits", "exhausted", "tasks_wait", "no_free_thread",
+    "condition": ("waits_meanwhile", "waits", "exhausted", "uneven", "tasks_wait", "no_free_thread",
                   "event_loop",
                   "none_ran"),
     "file": ("slow_files", "differs", "stalls"),
@@ -118,6 +118,7 @@ EXPECTED = {
     "fork-openmp": Row("stuck", "", r"weave_cloth weaver\.py", "fork"),
     "manager": Row("peer", "", r"add_up stock_book\.py"),
     "borrow": Row("condition", "reader", r"borrow_copy borrow\.py"),
+    "uneven": Row("condition", "python", r"render_map tiles\.py"),
     "own-queue": Row("deadlock", r"\bmain\b", r"__del__ courier\.py", r"\bmain\b|itself|its own"),
     "poll-once": Row("peer", r"\bmain\b", r"read_gauge gauge\.py"),
     "pattern": Row("computes", r"\bmain\b", r"check_name hedge\.py"),

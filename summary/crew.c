@@ -1,0 +1,98 @@
+#include "summary/crew.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "summary/rule_words.h"
+
+static bool is_of(const struct profile *p, const struct thread_summary *t,
+                  const struct thread_group *group)
+{
+    const struct profile_thread *first = group->threads[0]->thread;
+    bool same = t->thread->process.ix == first->process.ix;
+    uint32_t parent = profile_see_process(p, first->process)->parent.ix;
+    bool siblings = t->thread->main && parent &&
+                    profile_see_process(p, t->thread->process)->parent.ix == parent;
+    return str_eq(t->group, group->threads[0]->group) && t->thread->main == first->main &&
+           (same || siblings) && !t->thread->n_folded;
+}
+
+bool crew_has(const struct crew *c, const struct thread_summary *t)
+{
+    return is_of(c->s->p, t, c->group);
+}
+
+const struct thread_summary *crew_next(const struct crew *c, size_t *i)
+{
+    const struct thread_summaries *all = &c->s->g->summaries;
+    while (*i < all->n) {
+        const struct thread_summary *t = &all->threads[(*i)++];
+        if (crew_has(c, t))
+            return t;
+    }
+    return NULL;
+}
+
+bool crew_make(const struct scene *s, struct thread_group *group, size_t least, struct crew *ret)
+{
+    *ret = (struct crew){.s = s, .group = group};
+    if (group->mixed || group->idle)
+        return false;
+    for (struct thread_group *before = s->g->items; before < group; before++)
+        if (!before->mixed && !before->idle && is_of(s->p, before->threads[0], group))
+            return false;
+    tally_init(&ret->time, s->g->tree, TALLY_ALL);
+    const struct thread_summary *t;
+    for (size_t i = 0; (t = crew_next(ret, &i));) {
+        ret->n++;
+        ret->wall_ns += t->wall_ns;
+        tally_add_thread(&ret->time, t->thread);
+    }
+    return ret->n >= least && is_judged(group);
+}
+
+void crew_release(struct crew *c)
+{
+    tally_release(&c->time);
+}
+
+static void add_change(struct crew_changes *all, int64_t ns, int by)
+{
+    all->items = array_reserve(all->items, &all->capacity, all->n + 1, sizeof *all->items);
+    all->items[all->n++] = (struct crew_change){ns, by};
+}
+
+void crew_changes_add(struct crew_changes *all, const struct intervals *times)
+{
+    for (size_t i = 0; i < times->n; i++) {
+        add_change(all, times->items[i].start_ns, 1);
+        add_change(all, times->items[i].end_ns, -1);
+    }
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct crew_change *x = a;
+    const struct crew_change *y = b;
+    return (x->ns > y->ns) - (x->ns < y->ns);
+}
+
+void crew_changes_sort(struct crew_changes *all)
+{
+    if (all->n)
+        qsort(all->items, all->n, sizeof *all->items, by_time);
+}
+
+void crew_changes_release(struct crew_changes *all)
+{
+    free(all->items);
+}
+
+void crew_add_name(const struct crew *c, struct text *out)
+{
+    const char *stem = c->group->threads[0]->group;
+    size_t len = thread_stem_len(stem);
+    bool processes = c->group->threads[0]->thread->main;
+    text_add_tame(out, stem, len);
+    text_addf(out, "%s%s", len ? " " : "", processes ? "processes" : "threads");
+}

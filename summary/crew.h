@@ -1,0 +1,36 @@
+/* Threads that do the same work: those of one process that are called the same but for numbers, or
+ * the main threads of one process's children.  They may be of several groups: what they do at a
+ * time differs.  Private to the rules about pools. */
+#pragma once
+
+#include "summary/rules.h"
+
+struct crew {
+    const struct scene *s;
+    struct thread_group *group; /* the first of its groups that works */
+    size_t n;
+    int64_t wall_ns;
+    struct tally time; /* of them all */
+};
+/* The crew whose first working group is GROUP, of LEAST threads or more; false: there is none.  The
+ * caller releases RET in both cases. */
+bool crew_make(const struct scene *s, struct thread_group *group, size_t least, struct crew *ret);
+void crew_release(struct crew *c);
+bool crew_has(const struct crew *c, const struct thread_summary *t);
+/* The threads of C, one after the other: *I from 0 on; NULL: no more. */
+const struct thread_summary *crew_next(const struct crew *c, size_t *i);
+
+/* When the number of a crew's threads that do something changes.  Zero-initialise. */
+struct crew_changes {
+    struct crew_change {
+        int64_t ns; /* since the profile's origin */
+        int by;     /* 1: one more */
+    } * items;
+    size_t n, capacity;
+};
+void crew_changes_add(struct crew_changes *all, const struct intervals *times); /* of a thread */
+void crew_changes_sort(struct crew_changes *all);
+void crew_changes_release(struct crew_changes *all);
+
+/* "handler threads", "python3 processes" */
+void crew_add_name(const struct crew *c, struct text *out);

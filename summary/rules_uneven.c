@@ -1,0 +1,273 @@
+/* The rule about work that is shared out unevenly: a main thread waits for its pool's threads or
+ * processes, most of which wait for work meanwhile, because one has what is left.
+ *
+ * Nobody tells whom main waits for: a pool's own thread wakes it.  So it is told by how many have
+ * work while it waits. */
+#include "summary/crew.h"
+#include "summary/heaviest_paths.h"
+#include "summary/pools.h"
+#include "summary/rule_classes.h"
+#include "summary/rule_words.h"
+
+/* A single wait may be for anything, as of a server's main thread: only a known pool's is not. */
+enum { LEAST_WORKERS = 2, LEAST_WAITS = 5 };
+static const double wait_share = 0.5;  /* of main's time */
+static const double alone_share = 0.5; /* of its waits: one has work then */
+static const double some_share = 0.8;  /* likewise: somebody has */
+static const double idle_share = 0.35; /* of the workers' time then */
+static const double other_share = 0.5; /* of the waits: for so long another thread is busy */
+
+/* Who waits for a crew. */
+struct waiter {
+    struct thread_group *group; /* NULL: nobody */
+    const struct thread_summary *thread;
+    struct intervals waits;
+};
+
+/* How many workers have work meanwhile. */
+struct at_work {
+    int64_t wait_ns, alone_ns, some_ns, all_ns; /* ALL: one is added for each of them */
+    struct intervals alone;
+};
+
+static bool is_for_pool(struct call_tree *t, const struct run *run)
+{
+    const struct call_node at = call_tree_node(t, call_tree_of(t, run->at));
+    return class_of_run(t, run) == CLASS_ORDINARY && at.frame->call &&
+           str_starts(at.frame->call, "futex") && at.futex != FUTEX_JOIN;
+}
+
+static struct intervals waits_of(const struct scene *s, const struct profile_thread *main)
+{
+    struct intervals waits = {.n = 0};
+    size_t n = 0;
+    for (size_t i = 0; i < main->n_runs && !main->n_folded; i++) {
+        const struct run *run = &main->runs[i];
+        if (!is_for_pool(s->g->tree, run))
+            continue;
+        intervals_add_run(&waits, run);
+        n += rule_stack_has(s, run->at, pool_waits_for_results) ? LEAST_WAITS : 1;
+    }
+    if (n < LEAST_WAITS)
+        intervals_release(&waits);
+    intervals_keep_exact(&waits, s->p);
+    return waits;
+}
+
+/* The main thread of C's process; of processes that of their parent. */
+static struct waiter waiter_of(const struct crew *c)
+{
+    const struct scene *s = c->s;
+    const struct profile_thread *first = c->group->threads[0]->thread;
+    process_id process = first->process;
+    if (first->main)
+        process = profile_see_process(s->p, process)->parent;
+    for (size_t i = 0; process.ix && i < s->g->n; i++)
+        for (size_t k = 0; k < s->g->items[i].n; k++) {
+            const struct thread_summary *t = s->g->items[i].threads[k];
+            if (t->thread->main && t->thread->process.ix == process.ix)
+                return (struct waiter){&s->g->items[i], t, waits_of(s, t->thread)};
+        }
+    return (struct waiter){.group = NULL};
+}
+
+/* ---- how many have work ---- */
+
+/* When THREAD has work, or else waits for some in a known pool's wait, within WAITS. */
+static struct intervals times_of(const struct scene *s, const struct profile_thread *thread,
+                                 bool idle, const struct intervals *waits)
+{
+    struct intervals ret = {.n = 0};
+    for (struct run_parts p = run_parts_of(thread, waits->items, waits->n); run_parts_next(&p);) {
+        const struct call_node at = call_tree_node(s->g->tree, call_tree_of(s->g->tree, p.run->at));
+        if (p.run->state != RUN_MISSED && at.idle == idle)
+            intervals_join(&ret, p.when);
+    }
+    return ret;
+}
+
+static int64_t ns_of(const struct scene *s, const struct profile_thread *thread, bool idle,
+                     const struct intervals *waits)
+{
+    struct intervals times = times_of(s, thread, idle, waits);
+    int64_t ns = intervals_ns(&times);
+    intervals_release(&times);
+    return ns;
+}
+
+static struct at_work at_work_in(const struct crew *c, const struct intervals *waits)
+{
+    struct at_work ret = {.wait_ns = intervals_ns(waits)};
+    struct crew_changes all = {.n = 0};
+    const struct thread_summary *t;
+    for (size_t i = 0; (t = crew_next(c, &i));) {
+        struct intervals times = times_of(c->s, t->thread, false, waits);
+        crew_changes_add(&all, &times);
+        intervals_release(&times);
+    }
+    crew_changes_sort(&all);
+    int n = 0;
+    for (size_t i = 0; i + 1 < all.n; i++) {
+        struct interval now = {all.items[i].ns, all.items[i + 1].ns};
+        int64_t ns = now.end_ns - now.start_ns;
+        n += all.items[i].by;
+        ret.all_ns += n * ns;
+        ret.some_ns += n > 0 ? ns : 0;
+        ret.alone_ns += n == 1 ? ns : 0;
+        if (n == 1)
+            intervals_join(&ret.alone, now);
+    }
+    crew_changes_release(&all);
+    return ret;
+}
+
+/* Do C's threads wait for work in a known pool's wait, while they have none? */
+static bool are_of_pool(const struct crew *c, const struct intervals *waits)
+{
+    int64_t idle_ns = 0;
+    const struct thread_summary *t;
+    for (size_t i = 0; (t = crew_next(c, &i));)
+        idle_ns += ns_of(c->s, t->thread, true, waits);
+    return share_of(idle_ns, (int64_t)c->n * intervals_ns(waits)) >= idle_share;
+}
+
+/* The other thread of W's process that is at work for most of W's waits, as that which hands out a
+ * pool's work: it keeps C's from theirs.  NULL: there is none. */
+static const struct thread_summary *keeper_of(const struct crew *c, const struct waiter *w)
+{
+    const struct scene *s = c->s;
+    for (size_t i = 0; i < s->g->summaries.n; i++) {
+        const struct thread_summary *t = &s->g->summaries.threads[i];
+        bool other = t != w->thread && t->thread->process.ix == w->thread->thread->process.ix &&
+                     !crew_has(c, t) && !t->thread->n_folded;
+        int64_t ns = other ? ns_of(s, t->thread, false, &w->waits) : 0;
+        if (share_of(ns, intervals_ns(&w->waits)) > other_share)
+            return t;
+    }
+    return NULL;
+}
+
+/* ---- words ---- */
+
+/* "LEAD simulate sim.py:13": where T, which is released, is for longest. */
+static void add_longest(struct tally *t, const char *lead, struct text *words)
+{
+    struct call_path path;
+    if (call_paths_heaviest(t, &path, 1)) {
+        text_add(words, lead);
+        add_way(words, &path);
+        call_path_release(&path);
+    }
+    tally_release(t);
+}
+
+/* ", in simulate sim.py:13": of the one that works alone. */
+static void add_place_alone(const struct crew *c, const struct at_work *w, struct text *words)
+{
+    struct tally sum;
+    const struct thread_summary *t;
+    tally_init(&sum, c->s->g->tree, TALLY_ALL);
+    for (size_t i = 0; (t = crew_next(c, &i));)
+        tally_add(&sum, t->thread, w->alone.items, w->alone.n);
+    add_longest(&sum, ", in ", words);
+}
+
+/* " Meanwhile _handle_tasks is at work for 92% of that time, for longest in dumps." */
+static void add_keeper(const struct scene *s, const struct thread_summary *keeper,
+                       const struct thread_group *group, const struct intervals *waits,
+                       struct text *words)
+{
+    struct tally sum;
+    struct intervals works = times_of(s, keeper->thread, false, waits);
+    tally_init(&sum, s->g->tree, TALLY_ALL);
+    tally_add(&sum, keeper->thread, works.items, works.n);
+    text_addf(words, " Meanwhile %s is at work for ", group->noun);
+    add_percent(words, share_of(intervals_ns(&works), intervals_ns(waits)));
+    text_add(words, " of that time");
+    add_longest(&sum, ", for longest in ", words);
+    text_add(words, ".");
+    intervals_release(&works);
+}
+
+/* " On average 1.6 of 4 python3 processes have work then" */
+static void add_at_work(const struct crew *c, double mean, struct text *words)
+{
+    text_addf(words, " On average %.1f of %zu ", mean, c->n);
+    crew_add_name(c, words);
+    text_addf(words, " %s work then", mean < 1.05 ? "has" : "have");
+}
+
+/* "; for 64% of that time one works alone, in simulate sim.py:13. …" */
+static void add_alone(const struct crew *c, const struct at_work *w, struct text *words)
+{
+    text_add(words, "; for ");
+    add_percent(words, share_of(w->alone_ns, w->wait_ns));
+    text_add(words, " of that time one works alone");
+    add_place_alone(c, w, words);
+    text_add(words, ". Smaller pieces of work, the longest first, share it out: a task for each "
+                    "item, as chunksize=1 makes it.");
+}
+
+/* "main waits 99% of its time in run_rounds sim.py:21. On average …", or of a KEEPER. */
+static void tell(const struct crew *c, const struct waiter *waiter, const struct at_work *w,
+                 const struct thread_summary *keeper, struct finding *f)
+{
+    struct text words = {0};
+    struct call_path path;
+    if (!heaviest_in_class(&waiter->group->tally, CLASS_ORDINARY, &path))
+        return;
+    const struct thread_group *keeps = keeper ? groups_of(c->s->g, keeper->thread) : NULL;
+    double mean = share_of(w->all_ns, w->wait_ns);
+    f->share = share_of(w->wait_ns, waiter->thread->wall_ns);
+    add_opening(waiter->group, "wait", f->share, &words);
+    text_add(&words, " in ");
+    add_way(&words, &path);
+    text_add(&words, ".");
+    call_path_release(&path);
+    add_figure(f, "share", f->share);
+    add_figure(f, "alone_share", share_of(w->alone_ns, w->wait_ns));
+    add_figure(f, "at_work", mean);
+    if (keeps)
+        add_keeper(c->s, keeper, keeps, &waiter->waits, &words);
+    add_at_work(c, mean, &words);
+    if (keeps)
+        text_add(&words, ", and the others wait for some.");
+    else
+        add_alone(c, w, &words);
+    f->words = words.s;
+    f->about = waiter->group == c->s->lead ? waiter->group->noun : NULL;
+    f->also = keeps ? keeps->noun : NULL;
+}
+
+static void judge(const struct crew *c, const struct waiter *waiter, struct finding *f)
+{
+    const struct intervals *waits = &waiter->waits;
+    struct at_work w = at_work_in(c, waits);
+    bool waits_long = share_of(w.wait_ns, waiter->thread->wall_ns) >= wait_share;
+    bool idle = 1 - share_of(w.all_ns, (int64_t)c->n * w.wait_ns) >= idle_share;
+    bool alone = share_of(w.alone_ns, w.wait_ns) >= alone_share &&
+                 share_of(w.some_ns, w.wait_ns) >= some_share;
+    if (waits_long && idle && are_of_pool(c, waits)) {
+        const struct thread_summary *keeper = keeper_of(c, waiter);
+        if (keeper || alone)
+            tell(c, waiter, &w, keeper, f);
+    }
+    intervals_release(&w.alone);
+}
+
+void rule_uneven(const struct scene *s, struct thread_group *group, struct finding *f)
+{
+    (void)group;
+    if (profile_time_step_ns(s->p) > 0) /* how many work at a time is unknown from here on */
+        return;
+    for (size_t i = 0; i < s->g->n && !f->words; i++) {
+        struct crew crew;
+        struct waiter waiter = {.group = NULL};
+        if (crew_make(s, &s->g->items[i], LEAST_WORKERS, &crew))
+            waiter = waiter_of(&crew);
+        if (waiter.waits.n)
+            judge(&crew, &waiter, f);
+        intervals_release(&waiter.waits);
+        crew_release(&crew);
+    }
+}

@@ -1,0 +1,73 @@
+/* A main thread that waits for a pool in which one has all the work. */
+#include "tests/support/check_main.h"
+#include "tests/support/findings_stage.h"
+
+#define RESULT                                                                                     \
+    "serve@/src/a.py:1:2 > Future.result@/usr/lib/python3.11/concurrent/futures/_base.py:1:2"
+#define FOR_WORK                                                                                   \
+    "_worker@/usr/lib/python3.11/concurrent/futures/thread.py:1:2 > sem_wait!python3 > "           \
+    "futex [blocked]"
+
+enum { MS = 4000, WORKERS = 4 };
+
+/* Main waits in WAIT.  The first of four workers works all the time, the others for WORK_MS. */
+static void judge_pool(const char *wait, int64_t work_ms, const char *keeper)
+{
+    b = builder_start(10, "app");
+    builder_run(&b, builder_thread(&b, 10, NULL), wait, MS, 0);
+    for (int i = 0; i < WORKERS; i++) {
+        char name[] = "pool_0";
+        name[sizeof name - 2] = (char)('0' + i);
+        thread_id t = builder_thread(&b, 11 + i, name);
+        int64_t ms = i ? work_ms : MS;
+        builder_run(&b, t, "render@/src/a.py:5:6", ms, ms);
+        if (ms < MS)
+            builder_run(&b, t, FOR_WORK, MS - ms, 0);
+    }
+    if (keeper)
+        builder_run(&b, builder_thread(&b, 20, "feeder"), keeper, MS, MS);
+    judge(MS);
+}
+
+START_TEST(who_has_all_the_work_is_told)
+{
+    judge_pool(RESULT " > sem_wait!python3 > futex [blocked]", 400, NULL);
+    assert_told(0, "uneven", "main waits 100% of its time in serve a.py:2 > Future.result");
+    assert_told(0, "uneven",
+                "On average 1.3 of 4 pool threads have work then; for 90% of that time one works "
+                "alone, in render a.py:6. Smaller pieces of work");
+    assert_not_told("waits_meanwhile");
+    teardown();
+}
+END_TEST
+
+START_TEST(who_keeps_a_pool_from_work_is_told)
+{
+    judge_pool(RESULT " > sem_wait!python3 > futex [blocked]", 400, "dump@/src/b.py:1:9");
+    assert_told(0, "uneven",
+                "Meanwhile feeder is at work for 100% of that time, for longest in dump b.py:9.");
+    assert_told(0, "uneven",
+                "On average 1.3 of 4 pool threads have work then, and the others wait");
+    teardown();
+}
+END_TEST
+
+START_TEST(a_pool_with_work_is_not_told)
+{
+    judge_pool(RESULT " > sem_wait!python3 > futex [blocked]", 3600, NULL);
+    assert_not_told("uneven");
+    teardown();
+}
+END_TEST
+
+/* As of a server with few requests: main waits for nobody's result. */
+START_TEST(a_single_wait_for_anything_is_not_told)
+{
+    judge_pool("serve@/src/a.py:1:2 > sem_wait!python3 > futex [blocked]", 400, NULL);
+    assert_not_told("uneven");
+    teardown();
+}
+END_TEST
+
+CHECK_MAIN("findings_uneven", 20, who_has_all_the_work_is_told, who_keeps_a_pool_from_work_is_told,
+           a_pool_with_work_is_not_told, a_single_wait_for_anything_is_not_told)
