@@ -260,6 +260,7 @@ static void tell(const struct scene *s, struct thread_group *group, const struct
               c->n_holders);
     add_what_they_do(s, group, c, at, &words, f);
     f->words = words.s;
+    f->unless = "waits_for"; /* that names the same holders, if they are alike */
     call_path_release(&path);
 }
 
