@@ -19,6 +19,8 @@ static const double long_wait = 0.3;   /* of a thread's time: worth asking for w
 static const double most_share = 0.95; /* that is as good as all */
 static const double gil_share = 0.2, plain_wait = 0.5, works_share = 0.02;
 static const double idle_leader = 0.75; /* of its time: the rest takes requests, starts threads */
+static const double imports_much = 0.3; /* of the time of processes that another one starts */
+enum { MOST_KINDS = 2 };                /* of others that are told */
 static const double explained_share = 0.9, named_share = 0.1; /* of the samples without the GIL */
 
 /* ---- meanwhile ---- */
@@ -253,7 +255,6 @@ static size_t others_of(const struct scene *s, const struct thread_group *group,
 static void add_others(const struct scene *s, const struct thread_group *group, bool inside,
                        struct text *words, struct finding *f)
 {
-    enum { MOST_KINDS = 2 };
     struct thread_group *others[MOST_KINDS];
     struct call_path path;
     size_t n = others_of(s, group, inside, others, MOST_KINDS);
@@ -268,6 +269,21 @@ static void add_others(const struct scene *s, const struct thread_group *group, 
         text_add(words, ".");
         call_path_release(&path);
     }
+}
+
+/* What the others do while GROUP waits, who may be of other processes: one of them has what it
+ * waits for. */
+static void add_others_meanwhile(const struct scene *s, const struct thread_group *group,
+                                 struct text *words, struct finding *f)
+{
+    struct thread_group *others[MOST_KINDS];
+    size_t n = others_of(s, group, false, others, MOST_KINDS);
+    struct intervals waits = intervals_of(s, group->threads[0]->thread, 1U << CLASS_ORDINARY);
+    for (size_t i = 0; i < n && n <= MOST_KINDS && waits.n; i++) {
+        (void)add_meanwhile(s, others[i], &waits, words, f);
+        f->also = f->also ? f->also : others[i]->noun;
+    }
+    intervals_release(&waits);
 }
 
 /* One of the others has the lock, then. */
@@ -306,12 +322,42 @@ static void add_other_side(const struct scene *s, const struct thread_group *gro
         /* Mostly a thread of the same process wakes it. */
         add_others(s, group, others_of(s, group, true, NULL, 0) > 0, words, f);
     } else if (waits_for_sqlite(s->g->tree, path->node)) {
-        add_others(s, group, false, words, f);
+        add_others_meanwhile(s, group, words, f);
     }
 }
 
-/* " It starts one process after the other: 33 in 6.0 s. For 49% of their time they are in …":
- * nothing where GROUP's does not. */
+/* For how long T imports modules. */
+static int64_t imports_ns(const struct scene *s, const struct profile_thread *t)
+{
+    struct stack_times times = rule_times_of(s, t, COUNTED_ALL, frame_is_import);
+    intervals_release(&times.when);
+    return times.wall_ns;
+}
+
+/* " For 49% of their time they are in …", of the processes whose time SUM is, which import for NS
+ * of it. */
+static void add_what_they_do(const struct scene *s, struct tally *sum, int64_t ns,
+                             struct text *words)
+{
+    double imports = share_of(ns, sum->all_ns);
+    if (imports >= imports_much) {
+        text_add(words, " For ");
+        add_percent(words, imports);
+        text_add(words, " of their time they import modules: one that lives on, as a pool's, does "
+                        "so once.");
+        return;
+    }
+    struct doing d = doing_of(s, sum);
+    if (d.words) {
+        text_add(words, " For ");
+        add_percent(words, share_of(d.ns, sum->all_ns));
+        text_addf(words, " of their time they are %s.", d.words);
+    }
+    doing_release(&d);
+}
+
+/* " It starts one process after the other: 33 in 6.0 s." and what they do: nothing where GROUP's
+ * does not. */
 static void add_commands(const struct scene *s, const struct thread_group *group,
                          struct text *words, struct finding *f)
 {
@@ -325,16 +371,15 @@ static void add_commands(const struct scene *s, const struct thread_group *group
     add_figure(f, "commands", (double)c.n);
     struct tally sum;
     tally_init(&sum, s->g->tree, TALLY_ALL);
-    for (size_t i = 0; i < s->g->summaries.n; i++)
-        if (commands_has(s->p, s->g->summaries.threads[i].thread, parent->process))
-            tally_add_thread(&sum, s->g->summaries.threads[i].thread);
-    struct doing d = doing_of(s, &sum);
-    if (d.words) {
-        text_add(words, " For ");
-        add_percent(words, share_of(d.ns, sum.all_ns));
-        text_addf(words, " of their time they are %s.", d.words);
+    int64_t ns = 0;
+    for (size_t i = 0; i < s->g->summaries.n; i++) {
+        const struct profile_thread *t = s->g->summaries.threads[i].thread;
+        if (!commands_has(s->p, t, parent->process))
+            continue;
+        tally_add_thread(&sum, t);
+        ns += imports_ns(s, t);
     }
-    doing_release(&d);
+    add_what_they_do(s, &sum, ns, words);
     tally_release(&sum);
 }
 
