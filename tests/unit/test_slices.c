@@ -21,11 +21,12 @@ static void run_block(struct slices *s, size_t n, uint32_t ticks)
         struct slice slice = slices_next(s);
         ck_assert_uint_ge(slice.n, n / ticks);
         ck_assert_uint_le(slice.n, n / ticks + 1);
-        for (size_t i = 0; i < slice.n; i++) {
-            ck_assert_uint_lt(slice.places[i], n);
-            ck_assert_uint_eq(tick_of[slice.places[i]], UINT32_MAX);
-            tick_of[slice.places[i]] = tick;
+        bool good = true; /* an assertion takes 1 µs, and there are millions */
+        for (size_t i = 0; i < slice.n && good; i++) {
+            good = slice.places[i] < n && tick_of[slice.places[i]] == UINT32_MAX;
+            tick_of[good ? slice.places[i] : 0] = tick;
         }
+        ck_assert(good);
         all += slice.n;
     }
     ck_assert_uint_eq(all, n);
