@@ -31,9 +31,23 @@ bool wait_has_address(const struct wait *wait)
     return wait->side.thing == THING_SOCKET && (b->host.ix || b->local_port) && !unix_listener;
 }
 
+/* Does UDP socket B, connected to nobody, have no address but a port that the kernel chose?  Then
+ * that says nothing.  Source: ip(7), ip_local_port_range. */
+static bool is_nowhere(const struct profile *p, const struct blocker *b)
+{
+    enum { FIRST_CHOSEN = 32768 };
+    const char *host = profile_text(p, b->host);
+    return b->net == NET_UDP && b->kind == BLOCKER_LISTENER && b->port >= FIRST_CHOSEN &&
+           (str_eq(host, "0.0.0.0") || str_eq(host, "[::]"));
+}
+
 void wait_add_address(struct text *out, const struct profile *p, const struct wait *wait)
 {
     const struct blocker *b = &wait->side.blocker;
+    if (is_nowhere(p, b)) {
+        text_add(out, "UDP");
+        return;
+    }
     if (b->kind == BLOCKER_CLIENT) {
         add_client(out, b);
         return;

@@ -13,7 +13,8 @@ void wait_add_text(struct text *out, const struct profile *p, const struct wait 
                    bool addressed);
 /* Is the wait for a socket that has a name to put behind the call's? */
 bool wait_has_address(const struct wait *wait);
-/* Appends that: "127.0.0.1:5433", "client of :8000", "UDP on 0.0.0.0:53", "unix:/run/x". */
+/* Appends that: "127.0.0.1:5433", "client of :8000", "UDP on 0.0.0.0:53", "unix:/run/x";
+ * "UDP" where the kernel chose the port. */
 void wait_add_address(struct text *out, const struct profile *p, const struct wait *wait);
 /* The point of the mount that the wait's path is below; none: the root's, or there is none. */
 string_id wait_mount_point(const struct profile *p, const struct wait *wait);

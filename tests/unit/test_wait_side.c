@@ -201,5 +201,28 @@ START_TEST(sides_in_the_kernel_have_words)
 }
 END_TEST
 
+/* The kernel chose the port of who asks a name server, and another one for each question. */
+START_TEST(a_chosen_port_of_udp_is_no_name)
+{
+    static const struct {
+        uint32_t port;
+        const char *name;
+    } ports[] = {{53, "UDP on 0.0.0.0:53"}, {32767, "UDP on 0.0.0.0:32767"}, {32768, "UDP"}};
+    struct profile_builder b = builder_start(1, "app");
+    for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
+        struct text text = {0};
+        struct wait wait = {.kind = WAIT_CALL, .side.thing = THING_SOCKET};
+        wait.side.blocker = (struct blocker){.kind = BLOCKER_LISTENER,
+                                             .net = NET_UDP,
+                                             .host = profile_string(b.p, "0.0.0.0"),
+                                             .port = ports[i].port};
+        wait_add_address(&text, b.p, &wait);
+        ck_assert_str_eq(text.s, ports[i].name);
+        text_release(&text);
+    }
+    profile_free(b.p);
+}
+END_TEST
+
 CHECK_MAIN("wait_side", 20, sides_in_the_kernel_have_words, functions_and_bytes_have_to_agree,
-           holders_are_data_and_no_names)
+           holders_are_data_and_no_names, a_chosen_port_of_udp_is_no_name)
