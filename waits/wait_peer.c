@@ -443,7 +443,10 @@ static void look_at_fresh(struct wait_peers *w)
 
 static bool have_gathered(struct wait_peers *w, int64_t now_ns)
 {
-    if (!peer_looks_wanted(&w->looks))
+    /* Sockets are read when one comes, then; all else as ever. */
+    const struct peer_looks *l = &w->looks;
+    bool wanted = hurries(w) ? l->scan.wanted.n || l->want_processes : peer_looks_wanted(l);
+    if (!wanted)
         w->gathering_since_ns = 0;
     else if (!w->gathering_since_ns)
         w->gathering_since_ns = now_ns;
@@ -457,11 +460,11 @@ void wait_peers_look(struct wait_peers *w)
     w->has_fresh = false;
     if (now_ns < wait_peers_due_ns(w) || !duty_cycle_begin(&w->looking))
         return;
+    if (fresh)
+        look_at_fresh(w);
     if (w->n_answered && w->answered_due_ns <= now_ns)
         wait_peers_look_again(w);
-    else if (fresh)
-        look_at_fresh(w);
-    else if (!hurries(w) && have_gathered(w, now_ns) && peer_looks_run(&w->looks, LONGEST_LOOK_NS))
+    else if (have_gathered(w, now_ns) && peer_looks_run(&w->looks, LONGEST_LOOK_NS))
         w->gathering_since_ns = 0;
     size_t most = w->n - w->head; /* those that are put off come behind */
     for (size_t looks = 0; looks < WAITS_AT_ONCE && most > 0; most--) {
