@@ -4,7 +4,7 @@ is an error of the claimed size caught?
 
 usage: measured.py
 """
-import bisect
+import collections
 import contextlib
 import io
 import random
@@ -57,9 +57,9 @@ def quiet():
 
 
 def binomial(chance, n, p):
-    """A function that draws how many of N are there, each with probability P."""
+    """A function that draws so often how many of N are there, each with probability P."""
     sums = chance_of_most(n, p)
-    return lambda: min(bisect.bisect_left(sums, chance.random()), n)
+    return lambda times: chance.choices(range(n + 1), cum_weights=sums, k=times)
 
 
 def red(record_once):
@@ -69,14 +69,14 @@ def red(record_once):
 
 
 def count_reds(draw, amount_of, runs):
-    """As red(), but what needs no second look is not printed: a hundred thousand lines take
-    time."""
+    """As red(), but runs that are alike are judged once, and what needs no second look is not
+    printed: a hundred thousand of them take time."""
     reds = 0
-    for _ in range(runs):
-        first = amount_of(draw())
+    for drawn, times in collections.Counter(zip(draw(runs), draw(runs))).items():
+        first, second = map(amount_of, drawn)
         if not abs(first.error) <= first.first_bound or not first.plus(first).is_sharp:
-            amounts = iter([first, amount_of(draw())])
-            reds += red(lambda amounts=amounts: {"it": next(amounts)})
+            amounts = iter([first, second])
+            reds += times * red(lambda amounts=amounts: {"it": next(amounts)})
     return reds
 
 
@@ -112,7 +112,7 @@ class Chance(unittest.TestCase):
                 self.assertLessEqual(count_reds(right, amount_of, HEALTHY), MOST_REDS)
                 wrong = binomial(self.chance, n, least - catches)
                 self.assertGreaterEqual(count_reds(wrong, amount_of, WRONG), LEAST_CAUGHT * WRONG)
-                self.assertEqual(count_reds(lambda n=n: n, amount_of, 1), 0)
+                self.assertEqual(count_reds(lambda times, n=n: [n] * times, amount_of, 1), 0)
 
     def test_too_few_are_there(self):
         for found in 0, 1, 8:
@@ -123,7 +123,8 @@ class Chance(unittest.TestCase):
             return Amount(shown, 3, 8, 0.05**2, 0.05, systematic=0.01)
 
         def draws(off):
-            return lambda: self.chance.gauss(3 + 8 * off, 0.05)
+            mean = 3 + 8 * off
+            return lambda times: [self.chance.gauss(mean, 0.05) for _ in range(times)]
 
         self.assertLessEqual(count_reds(draws(0.01), amount_of, HEALTHY), MOST_REDS)
         self.assertGreaterEqual(count_reds(draws(-0.05), amount_of, WRONG), LEAST_CAUGHT * WRONG)
