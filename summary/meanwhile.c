@@ -34,6 +34,56 @@ static double busy_part(const struct groups *g, const struct thread_group *group
     return share_of(busy_ns, intervals_ns(waits)) / (double)group->n;
 }
 
+/* Can only a thread of its own process, or a child, end RUN's wait? */
+static bool is_ended_by_family(const struct groups *g, const struct run *run)
+{
+    const struct wait *wait = profile_see_wait(g->p, run->at.wait);
+    if (run->state != RUN_BLOCKED)
+        return false;
+    return (wait && wait->side.inside) || cause_of_run(g->tree, g->v, run) == CAUSE_CHILD;
+}
+
+/* Is most of what GROUP waits for in WAITS ended so? */
+static bool are_ended_by_family(const struct groups *g, const struct thread_group *group,
+                                const struct intervals *waits)
+{
+    int64_t family_ns = 0;
+    int64_t all_ns = 0;
+    for (size_t i = 0; i < group->n; i++) {
+        const struct profile_thread *thread = group->threads[i]->thread;
+        for (struct run_parts p = run_parts_of(thread, waits->items, waits->n);
+             !thread->n_folded && run_parts_next(&p);) {
+            int64_t ns = p.when.end_ns - p.when.start_ns;
+            family_ns += is_ended_by_family(g, p.run) ? ns : 0;
+            all_ns += ns;
+        }
+    }
+    return family_ns > all_ns / 2;
+}
+
+static bool is_below(const struct profile *p, process_id id, process_id ancestor)
+{
+    uint32_t most = profile_process_count(p); /* no circle, whatever PIDs were used again */
+    while (id.ix && id.ix != ancestor.ix && most--)
+        id = profile_see_process(p, id)->parent;
+    return id.ix == ancestor.ix;
+}
+
+/* Is one of A's processes one of B's, or a descendant of it, or the other way round?  Its threads
+ * may pass on what others of its family did. */
+static bool is_of_one_family(const struct profile *p, const struct thread_group *a,
+                             const struct thread_group *b)
+{
+    for (size_t i = 0; i < a->n; i++)
+        for (size_t k = 0; k < b->n; k++) {
+            process_id one = a->threads[i]->thread->process;
+            process_id other = b->threads[k]->thread->process;
+            if (is_below(p, one, other) || is_below(p, other, one))
+                return true;
+        }
+    return false;
+}
+
 static bool is_of_one_process(const struct thread_group *a, const struct thread_group *b)
 {
     for (size_t i = 0; i < a->n; i++)
@@ -43,20 +93,17 @@ static bool is_of_one_process(const struct thread_group *a, const struct thread_
     return false;
 }
 
-static bool may_end_waits(const struct thread_group *other, const struct thread_group *waiting,
-                          enum busy_with with)
-{
-    return other != waiting && (with != BUSY_KEPT || is_of_one_process(other, waiting));
-}
-
 struct meanwhile meanwhile_of(const struct groups *g, const struct thread_group *group,
                               enum busy_with with, const struct intervals *waits)
 {
     struct meanwhile m = {0};
     if (!waits->n)
         return m;
+    bool by_family = are_ended_by_family(g, group, waits);
     for (size_t i = 0; i < g->n; i++) {
-        if (!may_end_waits(&g->items[i], group, with))
+        const struct thread_group *other = &g->items[i];
+        if (other == group || (with == BUSY_KEPT && !is_of_one_process(other, group)) ||
+            (by_family && !is_of_one_family(g->p, other, group)))
             continue;
         double part = busy_part(g, &g->items[i], with, waits);
         if (part < meanwhile_part)

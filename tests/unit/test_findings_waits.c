@@ -486,7 +486,28 @@ START_TEST(where_nothing_stands_out_the_largest_ends_are_told)
 }
 END_TEST
 
-CHECK_MAIN("findings_waits", 20, threads_that_serve_come_before_an_event_loop_that_idles,
+/* Only a thread of its own process can wake it: not that of a program which a script starts, too,
+ * but that of a child may have a part in it. */
+START_TEST(who_is_of_another_family_ends_no_wait_for_a_thread)
+{
+    static const struct wait_side inside = {.inside = true};
+    for (int child = 0; child < 2; child++) {
+        setup();
+        process_id parent = b.process;
+        builder_held(&b, lead, "serve!app > pop!app > pthread_cond_wait!libc.so.6", &inside, 4000);
+        builder_process(&b, 20, "xz", NULL);
+        if (child)
+            profile_get_process(b.p, b.process)->parent = parent;
+        builder_run(&b, builder_thread(&b, 20, NULL), "code!xz", 4000, 4000);
+        judge(4000);
+        ck_assert_int_eq(is_said("Meanwhile 20 (xz) is 100% in code"), child);
+        teardown();
+    }
+}
+END_TEST
+
+CHECK_MAIN("findings_waits", 20, who_is_of_another_family_ends_no_wait_for_a_thread,
+           threads_that_serve_come_before_an_event_loop_that_idles,
            a_sleep_of_sqlite_is_a_wait_for_its_lock, a_retry_is_told_also_where_nobody_ran,
            what_a_queues_process_waits_for_is_told, what_keeps_a_loop_from_polling_is_told,
            what_the_process_at_the_other_end_does_is_told,
