@@ -286,18 +286,24 @@ static size_t count_children(const struct profile_process *p)
     return n;
 }
 
-/* Is the main thread of process ID mostly in a call that waits for a child? */
-static bool waits_for_child(const struct scene *s, process_id id)
+/* The group of the main thread of process ID; NULL: it has none. */
+static const struct thread_group *group_of_main(const struct scene *s, process_id id)
 {
-    for (size_t i = 0; i < s->g->n; i++) {
-        const struct thread_group *g = &s->g->items[i];
-        const struct profile_thread *t = g->threads[0]->thread;
-        if (!t->main || t->process.ix != id.ix || !g->n_paths)
-            continue;
-        const char *call = call_tree_node(s->g->tree, g->paths[0].node).frame->call;
-        return call && str_starts(call, "wait");
+    for (size_t i = 0; i < s->g->summaries.n; i++) {
+        const struct profile_thread *t = s->g->summaries.threads[i].thread;
+        if (t->main && t->process.ix == id.ix)
+            return groups_of(s->g, t);
     }
-    return false;
+    return NULL;
+}
+
+/* Is MAIN mostly in a call that waits for a child? */
+static bool waits_for_child(const struct scene *s, const struct thread_group *main)
+{
+    if (!main || !main->n_paths)
+        return false;
+    const char *call = call_tree_node(s->g->tree, main->paths[0].node).frame->call;
+    return call && str_starts(call, "wait");
 }
 
 static void judge_parent(const struct scene *s, process_id id, struct finding *f)
@@ -308,10 +314,8 @@ static void judge_parent(const struct scene *s, process_id id, struct finding *f
         if (!p->children[i].recorded)
             cpu_ns += p->children[i].cpu_ns;
     double cpus = share_of(cpu_ns, s->wall_ns);
-    if (f->words || !only_waits(s, id))
-        return;
-    add_figure(f, "children_cpus", cpus);
-    if (cpus < (waits_for_child(s, id) ? 0.02 : busy_children))
+    const struct thread_group *main = group_of_main(s, id);
+    if (f->words || !only_waits(s, id) || cpus < (waits_for_child(s, main) ? 0.02 : busy_children))
         return;
     struct text words = {0};
     const char *comm = profile_text(s->p, p->comm);
@@ -321,6 +325,8 @@ static void judge_parent(const struct scene *s, process_id id, struct finding *f
     text_addf(&words, "%.1f CPU%s and are not sampled. To sample them: wallspy -s -p %d", cpus,
               cpus < 1.05 ? "" : "s", p->pid);
     f->share = 1;
+    f->about = main ? main->noun : NULL;
+    add_figure(f, "children_cpus", cpus);
     add_figure(f, "children", (double)count_children(p));
     f->words = words.s;
 }

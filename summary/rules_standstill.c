@@ -44,8 +44,10 @@ static struct ran who_ran(const struct scene *s)
     struct ran ran = {.still_ns = still_ns(s)};
     for (size_t i = 0; i < s->g->n; i++)
         ran.ns += s->g->items[i].cpu_ns + s->g->items[i].runqueue_ns;
-    for (uint32_t i = 1; i <= profile_thread_count(s->p); i++)
-        ran.threads += !profile_see_thread(s->p, (thread_id){i})->ended;
+    for (uint32_t i = 1; i <= profile_thread_count(s->p); i++) {
+        const struct profile_thread *t = profile_see_thread(s->p, (thread_id){i});
+        ran.threads += t->process.ix && !t->ended; /* no empty row of the table */
+    }
     ran.share = share_of(ran.ns, s->wall_ns);
     return ran;
 }

@@ -68,6 +68,17 @@ static void add_fork(const struct scene *s, const struct stuck *stuck, struct te
                         : "Start threads after fork(), not before.");
 }
 
+/* Whose time it takes: everybody's, if the leader is of that process. */
+static const char *noun_of(const struct scene *s, const struct stuck *stuck)
+{
+    if (!s->lead || stuck_has(stuck, s->lead))
+        return NULL;
+    for (size_t i = 0; i < s->g->n; i++)
+        if (!s->g->items[i].idle && stuck_has(stuck, &s->g->items[i]))
+            return s->g->items[i].noun;
+    return NULL;
+}
+
 void rule_stuck(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     const struct stuck *stuck = &s->facts->stuck;
@@ -89,6 +100,7 @@ void rule_stuck(const struct scene *s, struct thread_group *group, struct findin
     add_groups(s, stuck, &words);
     add_fork(s, stuck, &words);
     f->share = 1; /* it lasts */
+    f->about = noun_of(s, stuck);
     add_figure(f, "threads", (double)stuck->threads);
     add_figure(f, "seconds", (double)ns / NS_PER_S);
     f->words = words.s;

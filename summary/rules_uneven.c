@@ -235,7 +235,7 @@ static void tell(const struct crew *c, const struct waiter *waiter, const struct
     else
         add_alone(c, w, &words);
     f->words = words.s;
-    f->about = waiter->group == c->s->lead ? waiter->group->noun : NULL;
+    f->about = waiter->group->noun;
     f->also = keeps ? keeps->noun : NULL;
 }
 

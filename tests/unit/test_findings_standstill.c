@@ -1,6 +1,7 @@
 /* Findings where nothing goes on: nobody runs, or a process is stopped. */
 #include <string.h>
 
+#include "base/clock.h"
 #include "summary/findings.h"
 #include "tests/support/check_main.h"
 #include "tests/support/findings_stage.h"
@@ -160,7 +161,49 @@ START_TEST(who_waits_for_a_stopped_process_is_told)
 }
 END_TEST
 
-CHECK_MAIN("findings_standstill", 20, who_all_wait_for_work_are_not_stuck,
+/* A child of PID that is not recorded, and ran for CPU_MS. */
+static void add_child(pid_t pid, int64_t cpu_ms)
+{
+    const struct profile_child child = {.pid = pid, .cpu_ns = cpu_ms * NS_PER_MS};
+    profile_set_children(b.p, b.process, &child, 1);
+}
+
+static const char waits_for_child[] = "run!sh > wait4 [blocked]";
+
+/* A server's main thread computes: which shell waits for what is another matter. */
+START_TEST(who_only_waits_for_children_does_not_hide_one_that_works)
+{
+    b = builder_start(10, "server");
+    builder_run(&b, builder_thread(&b, 10, NULL), "serve!server > sort!server", 4000, 4000);
+    builder_process(&b, 20, "sh", NULL);
+    builder_run(&b, builder_thread(&b, 20, NULL), waits_for_child, 4000, 0);
+    add_child(21, 2000);
+    judge(4000);
+    assert_told(1, "computes", "100% in serve > sort");
+    assert_told(0, "only_children",
+                "20 (sh) only waits for its children, which used 0.5 CPU and are not sampled.");
+    teardown();
+}
+END_TEST
+
+START_TEST(many_may_wait_for_children_that_do_nothing)
+{
+    enum { MANY = 2 * MAX_FIGURES };
+    b = builder_start(10, "sh");
+    for (pid_t pid = 10; pid < 10 + MANY; pid++) {
+        if (pid > 10)
+            builder_process(&b, pid, "sh", NULL);
+        builder_run(&b, builder_thread(&b, pid, NULL), waits_for_child, 4000, 0);
+        add_child(pid + MANY, 1);
+    }
+    judge(4000);
+    assert_not_told("only_children");
+    teardown();
+}
+END_TEST
+
+CHECK_MAIN("findings_standstill", 20, who_only_waits_for_children_does_not_hide_one_that_works,
+           many_may_wait_for_children_that_do_nothing, who_all_wait_for_work_are_not_stuck,
            what_cannot_be_told_is_said_so, who_hangs_beside_idle_workers_is_told,
            a_result_that_does_not_come_is_told, who_ran_before_the_standstill_does_not_hide_it,
            a_stopped_process_is_told, who_waits_for_a_stopped_process_is_told)

@@ -242,7 +242,25 @@ START_TEST(tasks_that_wait_for_work)
 }
 END_TEST
 
-CHECK_MAIN("findings_stuck", 20, tasks_that_wait_for_one_thing, tasks_that_wait_for_work,
+/* Nobody waits for it: what main does is told, too. */
+START_TEST(a_process_that_is_stuck_does_not_hide_one_that_works)
+{
+    setup(2);
+    builder_run(&b, lead, "serve!post > sort!post", 4000, 4000);
+    builder_run(&b, deliver, "deliver!post > fetch!post > recvfrom socket [blocked]", 4000, 0);
+    builder_process(&b, CHILD, "helper", NULL);
+    profile_get_process(b.p, b.process)->threads = 1;
+    thread_id helper = builder_thread(&b, CHILD, NULL);
+    builder_held(&b, helper, locks, &condition, 4000);
+    judge(4000);
+    assert_told(0, "stuck", "20 (helper) waits for a lock in write_log");
+    assert_told(1, "computes", "100% in serve > sort");
+    teardown();
+}
+END_TEST
+
+CHECK_MAIN("findings_stuck", 20, a_process_that_is_stuck_does_not_hide_one_that_works,
+           tasks_that_wait_for_one_thing, tasks_that_wait_for_work,
            threads_that_all_wait_for_one_another_are_told_the_culprit_first,
            the_line_of_a_wait_is_where_it_waits_at_the_end,
            a_child_of_fork_has_no_thread_of_its_parents, any_other_way_out_keeps_it_silent,
