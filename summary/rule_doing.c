@@ -18,13 +18,18 @@ const char collector_remedy[] =
 /* ---- the collector ---- */
 
 /* It is a frame of its own (pyframes/py_gc.h). */
+bool node_collects(struct call_tree *t, uint32_t node)
+{
+    const struct call_node at = call_tree_node(t, node);
+    return at.frame->kind == SHOWN_MARK && str_eq(at.frame->name, "[gc]");
+}
+
 bool doing_collects(struct tally *t, struct call_path *ret, int64_t *ret_ns)
 {
     int64_t ns = 0;
     uint32_t best = 0;
     for (uint32_t node = 1; node <= call_tree_count(t->tree); node++) {
-        const struct call_node at = call_tree_node(t->tree, node);
-        if (at.frame->kind != SHOWN_MARK || !str_eq(at.frame->name, "[gc]"))
+        if (!node_collects(t->tree, node))
             continue;
         int64_t here_ns = tally_total(t, node);
         ns += here_ns;

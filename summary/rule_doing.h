@@ -24,6 +24,8 @@ bool add_thing_of(const struct scene *s, const struct run *run, uint32_t node, s
 double add_meanwhile(const struct scene *s, const struct thread_group *group,
                      const struct intervals *waits, struct text *words, struct finding *f);
 
+/* Is NODE Python's collector at work? */
+bool node_collects(struct call_tree *t, uint32_t node);
 /* T's heaviest path to Python's collector; *RET_NS: its time there in all.  False: none, and
  * nothing is written.  The caller releases the path. */
 bool doing_collects(struct tally *t, struct call_path *ret, int64_t *ret_ns);

@@ -171,6 +171,36 @@ static unsigned add_own(const struct scene *s, const struct thread_group *group,
     return told;
 }
 
+/* What GROUP does in PATH; NULL: it computes there, or would if memory were there. */
+static const char *waits_verb(const struct scene *s, const struct thread_group *group,
+                              const struct call_path *path)
+{
+    enum wait_class class = class_of_node(s->g->tree, path->node);
+    if (class == CLASS_NONE || class == CLASS_PAGE)
+        return NULL;
+    if (class == CLASS_SLEEP)
+        return group->plural ? "sleep" : "sleeps";
+    return group->plural ? "wait" : "waits";
+}
+
+/* "; it waits 40% in ask a.py:9 > recvfrom": in the heaviest of its paths that is a wait. */
+static void add_waits(const struct scene *s, const struct thread_group *group, struct text *words)
+{
+    static const double least_share = 0.2;
+    for (size_t i = 0; i < group->n_paths; i++) {
+        const struct call_path *path = &group->paths[i];
+        double here = share_of(path->ns, group->wall_ns);
+        const char *verb = waits_verb(s, group, path);
+        if (!verb || here < least_share || class_of_node(s->g->tree, path->node) == CLASS_SPIN)
+            continue;
+        text_addf(words, "; %s %s ", group->plural ? "they" : "it", verb);
+        add_percent(words, here);
+        text_add(words, " in ");
+        add_way(words, path);
+        return;
+    }
+}
+
 /* ", 52% in walk a.py:3 and 20% in main a.py:9 > fold": where GROUP computes. */
 static void add_places(const struct scene *s, struct thread_group *group, struct text *words,
                        struct finding *f)
@@ -189,9 +219,8 @@ static void add_places(const struct scene *s, struct thread_group *group, struct
                share_of(whole ? own.ns : group->paths[0].ns, group->wall_ns));
     for (size_t i = 0; i < group->n_paths && n < 2; i++) {
         double here = share_of(group->paths[i].ns, group->wall_ns);
-        enum wait_class class = class_of_node(s->g->tree, group->paths[i].node);
-        bool other = class == CLASS_SPIN || (n && class != CLASS_NONE);
-        if ((n && here < 0.1) || other || told >> i & 1)
+        bool waits = waits_verb(s, group, &group->paths[i]) != NULL;
+        if ((n && here < 0.1) || waits || told >> i & 1)
             continue;
         text_add(words, n++ ? " and " : ", ");
         add_percent(words, here);
@@ -229,6 +258,7 @@ void rule_computes(const struct scene *s, struct thread_group *group, struct fin
         add_lifetime(s, group, &words);
         bool told = add_waited(waited, &words, f);
         add_places(s, group, &words, f);
+        add_waits(s, group, &words);
         text_add(&words, ".");
         if (told)
             (void)known_of_wanted(s, group, &words, f);
@@ -250,26 +280,45 @@ static bool is_at_python_end(const struct scene *s, uint32_t node)
     return false;
 }
 
+/* Of TALLY's time: what is collected while the interpreter ends. */
+static int64_t collected_at_end_ns(const struct scene *s, struct tally *tally)
+{
+    int64_t ns = 0;
+    for (uint32_t node = 1; node <= call_tree_count(tally->tree); node++)
+        if (node_collects(tally->tree, node) && is_at_python_end(s, node))
+            ns += tally_total(tally, node);
+    return ns;
+}
+
+/* "main spends 28% of its time collecting garbage …": NS in all, for longest on the way PATH. */
+static char *collecting(const struct scene *s, struct thread_group *group,
+                        const struct call_path *path, int64_t ns)
+{
+    struct text words = {0};
+    int64_t end_ns = collected_at_end_ns(s, &group->tally);
+    bool at_end = 2 * end_ns >= ns;
+    add_opening(group, "spend", share_of(at_end ? end_ns : ns, group->wall_ns), &words);
+    text_add(&words, " collecting garbage");
+    if (at_end) {
+        text_add(&words, " while the interpreter ends. os._exit() skips that; what is open must be "
+                         "flushed before.");
+        return words.s;
+    }
+    if (path->caller && !is_at_python_end(s, path->node))
+        text_addf(&words, ", for longest called from %s", path->caller);
+    text_add(&words, ".");
+    text_add(&words, collector_remedy);
+    return words.s;
+}
+
 void rule_collects(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     struct call_path path = {.caller = NULL};
     int64_t ns = 0;
     (void)doing_collects(&group->tally, &path, &ns);
-    double share = share_of(ns, group->wall_ns);
-    add_figure(f, "share", share);
-    f->share = share;
-    if (share >= collect_share && !facts_about(s, group)->pauses_told) {
-        struct text words = {0};
-        bool at_end = is_at_python_end(s, path.node);
-        add_opening(group, "spend", share, &words);
-        text_add(&words, " collecting garbage");
-        if (path.caller && !at_end)
-            text_addf(&words, ", for longest called from %s", path.caller);
-        text_add(&words, at_end ? " while the interpreter ends. os._exit() skips that; what is "
-                                  "open must be flushed before."
-                                : ".");
-        text_add(&words, at_end ? "" : collector_remedy);
-        f->words = words.s;
-    }
+    f->share = share_of(ns, group->wall_ns);
+    add_figure(f, "share", f->share);
+    if (f->share >= collect_share && !facts_about(s, group)->pauses_told)
+        f->words = collecting(s, group, &path, ns);
     call_path_release(&path);
 }

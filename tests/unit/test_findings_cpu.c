@@ -1,0 +1,80 @@
+/* Findings about who computes, or collects garbage. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "tests/support/check_main.h"
+#include "tests/support/findings_stage.h"
+
+static thread_id lead;
+
+static void setup(void)
+{
+    b = builder_start(10, "batch");
+    lead = builder_thread(&b, 10, NULL);
+}
+
+/* MS in Python's collector, called by load_N. */
+static void collects(int n, int64_t ms)
+{
+    struct text stack = {0};
+    text_addf(&stack, "load_%d@/src/batch.py:%d:%d > [gc]", n, n, n);
+    builder_run(&b, lead, stack.s, ms, ms);
+    text_release(&stack);
+}
+
+static void collects_at_end(int64_t ms)
+{
+    builder_run(&b, lead, "Py_FinalizeEx!python3 > [gc]", ms, ms);
+    for (uint32_t i = 1; i <= profile_frame_count(b.p); i++) /* there are no other native ones */
+        if (profile_get_frame(b.p, (frame_id){i})->kind == FRAME_NATIVE)
+            profile_flag_frame(b.p, (frame_id){i}, FRAME_IS_INTERPRETER);
+}
+
+START_TEST(collections_at_the_end_are_told_with_what_they_take)
+{
+    setup();
+    builder_run(&b, lead, "sort@/src/batch.py:1:2", 2000, 2000);
+    collects(40, 600);
+    collects_at_end(1400);
+    judge(4000);
+    assert_told(0, "gc",
+                "main spends 35% of its time collecting garbage while the interpreter ends. "
+                "os._exit() skips that; what is open must be flushed before.");
+    teardown();
+}
+END_TEST
+
+/* The collection at the end is the longest one, but not most of them. */
+START_TEST(collections_at_the_end_do_not_stand_for_all_others)
+{
+    setup();
+    builder_run(&b, lead, "sort@/src/batch.py:1:2", 2000, 2000);
+    for (int n = 0; n < 10; n++)
+        collects(n, 140);
+    collects_at_end(600);
+    judge(4000);
+    assert_told(0, "gc", "main spends 50% of its time collecting garbage");
+    assert_told(0, "gc", "gc.freeze() makes a collection shorter.");
+    ck_assert_ptr_null(strstr(found.printed[0]->words, "interpreter ends"));
+    teardown();
+}
+END_TEST
+
+START_TEST(what_it_waits_for_is_no_place_where_it_computes)
+{
+    setup();
+    builder_run(&b, lead, "ask!batch > recvfrom 10.0.0.7:5432 [blocked]", 1600, 0);
+    builder_run(&b, lead, "parse!batch", 1000, 1000);
+    builder_run(&b, lead, "check!batch", 700, 700);
+    builder_run(&b, lead, "store!batch", 700, 700);
+    judge(4000);
+    assert_told(0, "computes",
+                "main computes: it ran 60% of 4.0 s, 25% in parse and 18% in check; it waits 40% "
+                "in ask > recvfrom 10.0.0.7:5432.");
+    teardown();
+}
+END_TEST
+
+CHECK_MAIN("findings_cpu", 20, collections_at_the_end_are_told_with_what_they_take,
+           collections_at_the_end_do_not_stand_for_all_others,
+           what_it_waits_for_is_no_place_where_it_computes)
