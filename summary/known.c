@@ -195,14 +195,14 @@ static void add_run(const struct scene *s, const struct run *run, int64_t *sums,
 
 /* " It makes 525,000 reads a second, of 1 byte each on average.", if N calls take much of GROUP's
  * time. */
-static void add_calls(const struct scene *s, const struct thread_group *group, uint64_t n,
-                      uint64_t bytes, const char *what, struct text *words)
+static void add_calls(const struct thread_group *group, uint64_t n, uint64_t bytes,
+                      const char *what, struct text *words)
 {
     if ((double)n * CALL_NS < calls_share * (double)group->wall_ns)
         return;
     double each = (double)bytes / (double)n;
     text_addf(words, " %s ", group->plural ? "They make" : "It makes");
-    text_add_thousands(words, rule_per_second(n, s));
+    text_add_thousands(words, rule_per_second_of_life(n, group));
     text_addf(words, " %s a second", what);
     if (each < 0.5)
         text_add(words, ", most of which bring nothing.");
@@ -232,9 +232,9 @@ double add_known(const struct scene *s, const struct thread_group *group, const 
     } else {
         share = 0;
     }
-    add_figure(f, "reads_per_s", rule_per_second(u.reads, s));
-    add_figure(f, "writes_per_s", rule_per_second(u.writes, s));
-    add_calls(s, group, u.reads, u.read_bytes, "reads", words);
-    add_calls(s, group, u.writes, u.written_bytes, "writes", words);
+    add_figure(f, "reads_per_s", rule_per_second_of_life(u.reads, group));
+    add_figure(f, "writes_per_s", rule_per_second_of_life(u.writes, group));
+    add_calls(group, u.reads, u.read_bytes, "reads", words);
+    add_calls(group, u.writes, u.written_bytes, "writes", words);
     return share;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/minmax.h"
 #include "summary/path_words.h"
 #include "summary/rule_classes.h"
 
@@ -89,7 +90,8 @@ struct polling polling_at(const struct scene *s, struct thread_group *group, uin
     if (sleeps <= 0)
         return p;
     p.each_ns = tally_total(&group->tally, node) / sleeps;
-    p.per_s = rule_per_second((uint64_t)sleeps, s) / (double)group->n;
+    p.sleeps = (double)sleeps / (double)group->n;
+    p.per_s = (double)sleeps * NS_PER_S / (double)max_i64(group->wall_ns, 1); /* of a thread's */
     p.asked = asked_at(s, group, node);
     return p;
 }
@@ -117,17 +119,16 @@ void polling_add_sleeps(const struct polling *p, struct text *words)
     text_add(words, " each.");
 }
 
-bool polling_is_often(const struct scene *s, const struct polling *p)
+bool polling_is_often(const struct polling *p)
 {
-    double sleeps = p->per_s * (double)s->wall_ns / NS_PER_S;
-    return p->each_ns < longest_sleep_ns && sleeps >= least_sleeps;
+    return p->each_ns < longest_sleep_ns && p->sleeps >= least_sleeps;
 }
 
 void add_polling(const struct scene *s, struct thread_group *group, uint32_t node,
                  struct text *words)
 {
     struct polling p = polling_at(s, group, node);
-    if (!p.asked || !polling_is_often(s, &p))
+    if (!p.asked || !polling_is_often(&p))
         return;
     text_addf(words, " %s there", group->plural ? "They poll" : "It polls");
     polling_add_asked(s, group, &p, words);

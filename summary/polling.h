@@ -6,14 +6,15 @@
 
 struct polling {
     enum asked asked; /* ASKED_NOTHING: no sign that it asks; ASKED_UNTOLD: only its name says so */
-    double per_s;     /* sleeps a second of each thread */
+    double per_s;     /* sleeps a second of a thread's life */
+    double sleeps;    /* of a thread, on average */
     int64_t each_ns;  /* of a sleep, on average */
 };
 /* How GROUP sleeps at NODE, a sleep, and for what it asks between: by the library's function that
  * is known to do so, by what samples found it doing between, or by its function's name. */
 struct polling polling_at(const struct scene *s, struct thread_group *group, uint32_t node);
 /* Is that for less than a supervisor's second each, and again and again? */
-bool polling_is_often(const struct scene *s, const struct polling *p);
+bool polling_is_often(const struct polling *p);
 /* " for the end of its child 4711 (sort),", " for a lock,": what P asks for, of GROUP. */
 void polling_add_asked(const struct scene *s, const struct thread_group *group,
                        const struct polling *p, struct text *words);

@@ -1,7 +1,9 @@
 #include "summary/rule_classes.h"
 
 #include "base/clock.h"
+#include "base/minmax.h"
 #include "summary/heaviest_paths.h"
+#include "summary/meanwhile.h"
 
 int64_t spinning_cpu_ns(const struct scene *s, const struct thread_group *group)
 {
@@ -128,6 +130,26 @@ int64_t rule_others_active_ns(const struct scene *s, const struct thread_group *
     return ns;
 }
 
+static struct meanwhile meanwhile_of_one(const struct scene *s, const struct thread_group *group,
+                                         const struct thread_summary *thread, unsigned classes)
+{
+    struct intervals waits = intervals_of(s, thread->thread, classes);
+    struct meanwhile m = meanwhile_of(s->g, group, BUSY_WORK, &waits);
+    intervals_release(&waits);
+    return m;
+}
+
+struct meanwhile rule_meanwhile_of(const struct scene *s, const struct thread_group *group,
+                                   unsigned classes)
+{
+    struct meanwhile first = meanwhile_of_one(s, group, group->threads[0], classes);
+    struct meanwhile last = first;
+    if (group->n > 1)
+        last = meanwhile_of_one(s, group, group->threads[group->n - 1], classes);
+    first.busy = first.busy == last.busy ? first.busy : NULL;
+    return first;
+}
+
 struct profile_usage rule_usage_of(const struct thread_group *group)
 {
     struct profile_usage sum = {0};
@@ -141,7 +163,28 @@ double rule_system_share(const struct profile_usage *usage)
     return share_of(usage->system_ns, usage->system_ns + usage->user_ns);
 }
 
+static double per_second(uint64_t n, int64_t ns)
+{
+    return ns > 0 ? (double)n * NS_PER_S / (double)ns : 0;
+}
+
 double rule_per_second(uint64_t n, const struct scene *s)
 {
-    return s->wall_ns > 0 ? (double)n * NS_PER_S / (double)s->wall_ns : 0;
+    return per_second(n, s->wall_ns);
+}
+
+int64_t rule_life_ns(const struct thread_group *group)
+{
+    int64_t start_ns = INT64_MAX;
+    int64_t end_ns = 0;
+    for (size_t i = 0; i < group->n; i++) {
+        start_ns = min_i64(start_ns, group->threads[i]->thread->start_ns);
+        end_ns = max_i64(end_ns, group->threads[i]->thread->end_ns);
+    }
+    return max_i64(end_ns - start_ns, 0);
+}
+
+double rule_per_second_of_life(uint64_t n, const struct thread_group *group)
+{
+    return per_second(n, rule_life_ns(group));
 }

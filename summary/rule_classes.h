@@ -1,6 +1,7 @@
 /* Times and places of what threads do, for the rules.  Private to the rules and what they use. */
 #pragma once
 
+#include "summary/meanwhile.h"
 #include "summary/rules.h"
 
 /* What a wait at NODE means, where its function's name does not say so: at the end of Python's main
@@ -38,7 +39,14 @@ bool rule_path_of(const struct scene *s, const struct thread_group *group, enum 
 
 /* For how long threads of other groups than GROUP were active, all together. */
 int64_t rule_others_active_ns(const struct scene *s, const struct thread_group *group);
+/* Who is busy at work while GROUP is in CLASSES, 1 << enum wait_class: its first thread and its
+ * last, which are alike. */
+struct meanwhile rule_meanwhile_of(const struct scene *s, const struct thread_group *group,
+                                   unsigned classes);
 /* Faults, switches and CPU time of GROUP's threads, by the kernel's counters. */
 struct profile_usage rule_usage_of(const struct thread_group *group);
 double rule_system_share(const struct profile_usage *usage); /* of its CPU time */
-double rule_per_second(uint64_t n, const struct scene *s);
+double rule_per_second(uint64_t n, const struct scene *s);   /* of the recording */
+/* The time from the beginning of GROUP's first thread to the end of its last. */
+int64_t rule_life_ns(const struct thread_group *group);
+double rule_per_second_of_life(uint64_t n, const struct thread_group *group);

@@ -249,8 +249,9 @@ static void judge(struct crew *c, struct finding *f)
     struct parts parts = {
         .of = xcalloc(call_tree_count(c->s->g->tree) + (size_t)1, sizeof *parts.of)};
     bool found = find_parts(c, &parts);
-    double waiting = share_of(parts.wait_ns, c->s->wall_ns);
-    double past = share_of(parts.past_ns, c->s->wall_ns);
+    int64_t life_ns = rule_life_ns(c->group);
+    double waiting = share_of(parts.wait_ns, life_ns);
+    double past = share_of(parts.past_ns, life_ns);
     double share = found ? share_of(parts.wait_ns, c->wall_ns) : 0;
     double spread = found ? spread_of(c, &parts, past) : 1;
     const struct thread_group *waits = found ? group_in(c, &parts, PART_WAIT) : c->group;

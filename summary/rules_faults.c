@@ -210,7 +210,7 @@ static bool where_is_known(const struct thread_group *group)
 void rule_page_faults(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     struct profile_usage u = rule_usage_of(group);
-    double rate = rule_per_second(u.minor_faults, s);
+    double rate = rule_per_second_of_life(u.minor_faults, group);
     double system = rule_system_share(&u);
     double part = 0;
     struct call_path path;
@@ -281,7 +281,7 @@ void rule_switches(const struct scene *s, struct thread_group *group, struct fin
 {
     struct profile_usage u = rule_usage_of(group);
     uint64_t n = voluntary_of(group);
-    double rate = rule_per_second(n, s);
+    double rate = rule_per_second_of_life(n, group);
     double cpus = cpus_of_switches(s, &u, n);
     double system = rule_system_share(&u);
     double part = 0;

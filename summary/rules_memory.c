@@ -124,7 +124,7 @@ static bool explains(const struct thread_group *group, uint64_t n, int64_t longe
 void rule_major_faults(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     uint64_t faults = rule_usage_of(group).major_faults;
-    double rate = rule_per_second(faults, s);
+    double rate = rule_per_second_of_life(faults, group);
     int64_t page_ns = group->class_ns[CLASS_PAGE];
     double share = share_of(page_ns, group->wall_ns);
     double blocked = share_of(group->wall_ns - group->cpu_ns - group->runqueue_ns, group->wall_ns);

@@ -99,8 +99,8 @@ static void tell(const struct scene *s, const struct thread_group *group, const 
 static bool delays(const struct scene *s, const struct thread_group *group, const struct polling *p,
                    const struct call_path *path)
 {
-    return p->asked && polling_is_often(s, p) &&
-           share_of(path->ns, group->wall_ns) >= least_share && may_be_delayed(group, p->asked) &&
+    return p->asked && polling_is_often(p) && share_of(path->ns, group->wall_ns) >= least_share &&
+           may_be_delayed(group, p->asked) &&
            !(p->asked == ASKED_CHILD && is_hardly_late(s, group, p));
 }
 
@@ -114,8 +114,7 @@ void rule_polls(const struct scene *s, struct thread_group *group, struct findin
     if (delays(s, group, &p, &path)) {
         struct sleeps sleeps = {.busy = NULL};
         sleeps.when = intervals_of(s, group->threads[0]->thread, 1U << CLASS_SLEEP);
-        if (group->n == 1)
-            sleeps.busy = meanwhile_of(s->g, group, BUSY_WORK, &sleeps.when).busy;
+        sleeps.busy = rule_meanwhile_of(s, group, 1U << CLASS_SLEEP).busy;
         bool supervises = p.asked != ASKED_CHILD && p.asked != ASKED_LOCK;
         if (sleeps.busy || !supervises || !others_are_active(s, group))
             tell(s, group, &p, &path, &sleeps, f);

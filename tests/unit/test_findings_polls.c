@@ -197,7 +197,21 @@ START_TEST(who_waits_for_one_child_is_told_for_which)
 }
 END_TEST
 
-CHECK_MAIN("findings_polls", 20, who_asks_again_and_again_is_told_for_what,
+/* Another thread lives on: of the recording this one is a third only. */
+START_TEST(sleeps_are_counted_by_the_second_of_the_life_of_who_sleeps)
+{
+    setup("hook!app > usleep!libc.so.6" SLEEP, 40, "hook!app > __waitpid!libc.so.6");
+    profile_end_thread(b.p, lead, INT64_C(4000) * NS_PER_MS);
+    builder_run(&b, builder_thread(&b, PID + 1, "other"), "read!app > read socket [blocked]", 12000,
+                0);
+    judge(12000);
+    assert_told(0, "polls", "it sleeps 10 times a second, 98 ms each.");
+    teardown();
+}
+END_TEST
+
+CHECK_MAIN("findings_polls", 20, sleeps_are_counted_by_the_second_of_the_life_of_who_sleeps,
+           who_asks_again_and_again_is_told_for_what,
            who_has_something_to_do_or_to_look_after_does_not_poll, who_works_meanwhile_is_named,
            who_waits_for_its_child_between_sleeps_does_not_poll,
            who_waits_for_one_child_is_told_for_which, who_works_between_named_waits_does_not_poll,
