@@ -98,6 +98,9 @@ void tally_init(struct tally *t, struct call_tree *tree, unsigned states);
 void tally_add(struct tally *t, const struct profile_thread *thread,
                const struct interval *intervals, size_t n);
 void tally_add_thread(struct tally *t, const struct profile_thread *thread); /* all of its time */
+/* Calls SEE for each part of a run that has time, NS, and the node of its stack. */
+typedef void tally_see(void *ctx, const struct run_parts *part, uint32_t node, int64_t ns);
+void tally_each(const struct tally *t, tally_see *see, void *ctx);
 int64_t tally_self(struct tally *t, uint32_t node);
 int64_t tally_total(struct tally *t, uint32_t node); /* with all nodes below NODE */
 /* The line with most of the time of some nodes.  FRAMES: by node, the node at or above it whose

@@ -33,6 +33,7 @@ static const struct rule {
     rule_may *may;          /* judges only if this says that it may find any; NULL: always */
     /* Judges by the kernel's counts, which are exact however few samples there are. */
     bool counted;
+    bool of_cpu;       /* as in struct finding */
     bool of_launchers; /* judges them, too: who starts one child after the other hardly runs */
 } rules[] = {
     {.key = "only_children",
@@ -69,7 +70,11 @@ static const struct rule {
     {.key = "slow_files", .judge = rule_files, .causes = OF(FILE)},
     {.key = "gc", .judge = rule_collects, .causes = OF(GC), .alike = "collect%s garbage"},
     {.key = "imports", .judge = rule_imports, .causes = OF(IMPORTS), .alike = "import%s modules"},
-    {.key = "messages", .judge = rule_messages, .causes = OF(PICKLES), .of_all = true},
+    {.key = "messages",
+     .judge = rule_messages,
+     .causes = OF(PICKLES),
+     .of_all = true,
+     .of_cpu = true},
     {.key = "thread_starts",
      .judge = rule_starts,
      .causes = OF(STARTS) | OF(JOIN),
@@ -81,7 +86,11 @@ static const struct rule {
      .causes = COMPUTING,
      .counted = true,
      .alike = "wait%s for a CPU"},
-    {.key = "openmp_runtimes", .judge = rule_openmp_runtimes, .causes = OF(SPINS), .of_all = true},
+    {.key = "openmp_runtimes",
+     .judge = rule_openmp_runtimes,
+     .causes = OF(SPINS),
+     .of_all = true,
+     .of_cpu = true},
     {.key = "major_faults", .judge = rule_major_faults, .causes = OF(PAGE)},
     {.key = "numa_balancing", .judge = rule_numa_balancing, .causes = OF(NUMA), .counted = true},
     {.key = "page_faults", .judge = rule_page_faults, .causes = OF(FAULTS), .counted = true},
@@ -185,8 +194,11 @@ static struct judged_one one_of(const struct finding *f, const struct thread_gro
 
 static struct finding new_finding(const struct rule *rule)
 {
-    return (struct finding){
-        .rule = rule->key, .kind = rule->kind, .aside = rule->aside, .causes = rule->causes};
+    return (struct finding){.rule = rule->key,
+                            .kind = rule->kind,
+                            .of_cpu = rule->of_cpu,
+                            .aside = rule->aside,
+                            .causes = rule->causes};
 }
 
 /* Whom does the user ask for?  For the main thread, and for those whose time it is. */
@@ -389,15 +401,13 @@ static bool tells_share(const struct finding *f, double share)
     return false;
 }
 
-/* " If query cache.c:12 took no time, main would save at most 79% of its time.": what it can bring
- * to mend what F speaks of, if that is not the share that it tells already. */
+/* " If query cache.c:12 > memcpy took no time, main would save at most 79% of its time.": what it
+ * can bring to mend what F speaks of, if that is not the share that it tells already.  The bound is
+ * that of the whole way: the function may have others. */
 static void add_bound(const struct ledger *l, struct finding *f)
 {
     const struct ledger_row *row = f->row;
-    const char *place = row ? row->place.inner : NULL;
-    if (row && !place)
-        place = row->place.caller;
-    if (!place || !row->bound_ns || f->kind != FINDING_EXPLAINS)
+    if (!row || !row->bound_ns || f->kind != FINDING_EXPLAINS)
         return;
     double share = share_of(row->bound_ns, l->wall_ns);
     if (tells_share(f, share))
@@ -405,7 +415,7 @@ static void add_bound(const struct ledger *l, struct finding *f)
     struct text words = {0};
     text_add(&words, f->words);
     text_add(&words, " If ");
-    add_name(&words, place);
+    add_way(&words, &row->place);
     text_addf(&words, " took no time, %s would save at most ", l->leader->noun);
     add_percent(&words, share);
     text_add(&words, " of its time.");

@@ -39,6 +39,7 @@ struct finding {
     const char *also;   /* another one in the words; NULL: none */
     const char *like;   /* those that ABOUT is like, but for what the words say; NULL: nobody */
     enum finding_kind kind;
+    bool of_cpu;        /* SHARE is of CPU time: how much that takes of whose time is not known */
     bool aside;         /* no news about a group that another finding is about */
     const char *unless; /* the key of a rule whose finding about the group leaves no news; NULL */
     unsigned causes;    /* 1 << enum cause: of which rows of the ledger it speaks */

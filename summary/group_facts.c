@@ -50,11 +50,12 @@ static bool tells_tasks_of(const struct scene *s, const struct thread_group *gro
 static struct group_facts find_facts(const struct scene *s, const struct facts *f,
                                      struct thread_group *group)
 {
-    struct held_wait locks = held_wait_of(s, group, HELD_LOCKS);
-    struct held_wait joins = held_wait_of(s, group, HELD_JOINS);
+    const struct held_wait locks = held_wait_of(s, group, HELD_LOCKS);
+    const struct held_wait joins = held_wait_of(s, group, HELD_JOINS);
     struct group_facts ret = {
         .in_circle = circles_have(s, &f->circles, group),
         .stuck = stuck_has(&f->stuck, group),
+        .locks = locks,
         .locks_held = held_by_whom(group, &locks),
         .held = joins.ns > locks.ns ? joins : locks,
         .tasks_told = tells_tasks_of(s, group),

@@ -10,8 +10,9 @@
 struct group_facts {
     bool in_circle;          /* a thread of it waits in one of the circles, or behind one */
     bool stuck;              /* it is of the process that is stuck */
+    struct held_wait locks;  /* its waits for locks */
     enum held_by locks_held; /* held_by_whom() */
-    struct held_wait held;   /* of its waits for locks and for ends those that last longer */
+    struct held_wait held;   /* of LOCKS and of its waits for ends those that last longer */
     /* What a rule tells about it, so that others do not: */
     bool holder_told; /* for whom its waits HELD are: rule_held() */
     bool tasks_told; /* what the tasks of its event loops wait for: rule_tasks(), rule_executor() */

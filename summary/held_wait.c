@@ -17,11 +17,19 @@ bool held_wait_is(const struct scene *s, const struct run *run, unsigned kinds)
     return kinds >> call_tree_node(s->g->tree, call_tree_of(s->g->tree, run->at)).futex & 1;
 }
 
-/* BY_GROUP: the time that W's holders have of it. */
-static void add_held(const struct scene *s, const struct run *run, struct held_wait *w,
-                     int64_t *by_group)
+struct holder_sums {
+    const struct scene *s;
+    struct held_wait w;
+    int64_t *by_group; /* the time that W's holders have of it */
+};
+
+/* NS of RUN are in the sums, if it is such a wait. */
+static void add_wait(struct holder_sums *sums, const struct run *run, int64_t ns)
 {
-    int64_t ns = run->weights.wall_ns;
+    const struct scene *s = sums->s;
+    struct held_wait *w = &sums->w;
+    if (!held_wait_is(s, run, w->kinds))
+        return;
     const struct wait_side *side = holders_side(s->holders, run->at);
     w->ns += ns;
     if (side->blocker.kind == BLOCKER_GONE) {
@@ -32,7 +40,7 @@ static void add_held(const struct scene *s, const struct run *run, struct held_w
     struct thread_group *group = t ? groups_of(s->g, t) : NULL;
     if (!group)
         return;
-    int64_t *sum = &by_group[group - s->g->items];
+    int64_t *sum = &sums->by_group[group - s->g->items];
     *sum += ns;
     w->held_ns += ns;
     if (*sum > w->holder_ns) {
@@ -44,19 +52,36 @@ static void add_held(const struct scene *s, const struct run *run, struct held_w
     }
 }
 
+static struct holder_sums new_sums(const struct scene *s, unsigned kinds)
+{
+    return (struct holder_sums){s, {.kinds = kinds}, xcalloc(s->g->n, sizeof(int64_t))};
+}
+
 struct held_wait held_wait_of(const struct scene *s, const struct thread_group *group,
                               unsigned kinds)
 {
-    struct held_wait w = {.kinds = kinds};
-    int64_t *by_group = xcalloc(s->g->n, sizeof *by_group);
+    struct holder_sums sums = new_sums(s, kinds);
     for (size_t i = 0; i < group->n; i++) {
         const struct profile_thread *t = group->threads[i]->thread;
         for (size_t k = 0; k < t->n_runs; k++)
-            if (held_wait_is(s, &t->runs[k], kinds))
-                add_held(s, &t->runs[k], &w, by_group);
+            add_wait(&sums, &t->runs[k], t->runs[k].weights.wall_ns);
     }
-    free(by_group);
-    return w;
+    free(sums.by_group);
+    return sums.w;
+}
+
+static void see_wait(void *ctx, const struct run_parts *part, uint32_t node, int64_t ns)
+{
+    (void)node;
+    add_wait(ctx, part->run, ns);
+}
+
+struct held_wait held_wait_in(const struct scene *s, const struct tally *t, unsigned kinds)
+{
+    struct holder_sums sums = new_sums(s, kinds);
+    tally_each(t, see_wait, &sums);
+    free(sums.by_group);
+    return sums.w;
 }
 
 /* The part of the wait that its holders have to explain.  Python's locks are searched for their
@@ -77,8 +102,6 @@ bool held_wait_is_explained(const struct thread_group *group, const struct held_
 
 enum held_by held_by_whom(const struct thread_group *group, const struct held_wait *locks)
 {
-    if (locks->ns < group->class_ns[CLASS_ORDINARY] / 2)
-        return HELD_UNKNOWN;
     if (held_wait_is_explained(group, locks))
         return HELD_BY_ONE;
     return (double)locks->held_ns >= held_part * due_ns(locks) ? HELD_BY_SEVERAL : HELD_UNKNOWN;

@@ -16,6 +16,8 @@ struct held_wait {
 };
 struct held_wait held_wait_of(const struct scene *s, const struct thread_group *group,
                               unsigned kinds);
+/* The same of the time that T has. */
+struct held_wait held_wait_in(const struct scene *s, const struct tally *t, unsigned kinds);
 /* Is RUN a wait of KINDS? */
 bool held_wait_is(const struct scene *s, const struct run *run, unsigned kinds);
 /* Is most of W for one that is no thread of the process? */
@@ -25,8 +27,7 @@ bool held_wait_is_explained(const struct thread_group *group, const struct held_
 /* Is it long, explained, and not only the wait for the end of one that works? */
 bool held_wait_is_news(const struct thread_group *group, const struct held_wait *w);
 
-/* The holder of the locks that a group waits for, where it waits for locks more than for anything
- * else and the holder was read in most of that time. */
+/* The holder of the locks that a group waits for, where it was read in most of that time. */
 enum held_by { HELD_UNKNOWN, HELD_BY_ONE, HELD_BY_SEVERAL };
 /* LOCKS: GROUP's waits of HELD_LOCKS. */
 enum held_by held_by_whom(const struct thread_group *group, const struct held_wait *locks);

@@ -56,7 +56,8 @@ static bool is_about_leaders(const struct finding *f, const struct groups *g,
  * rule knows that best. */
 static double explained(const struct finding *f, const struct groups *g, const struct ledger *l)
 {
-    double of_all = is_about_leaders(f, g, l) ? f->share : share_of(f->ends_ns, l->wall_ns);
+    bool knows = is_about_leaders(f, g, l) && !(f->of_cpu && l->leader);
+    double of_all = knows ? f->share : share_of(f->ends_ns, l->wall_ns);
     if (of_all <= 0)
         return 0;
     double busy = l->leader ? share_of(l->wall_ns - l->idle_ns, l->wall_ns) : 1;

@@ -25,6 +25,17 @@ void add_opening(const struct thread_group *group, const char *verb, double shar
     text_addf(words, " of %s time", possessive(group));
 }
 
+void add_opening_part(const struct thread_group *group, const char *verb, double share, double here,
+                      struct text *words)
+{
+    static const double most_share = 0.95; /* that is as good as all */
+    add_opening(group, verb, share, words);
+    if (here < most_share * share) {
+        text_add(words, ", ");
+        add_percent(words, here);
+    }
+}
+
 void add_meaning(const struct scene *s, uint32_t node, struct text *out)
 {
     const char *meaning = meaning_of(s, node);

@@ -10,6 +10,9 @@ bool is_judged(const struct thread_group *group);
 /* "main waits 79% of its time": VERB "wait" */
 void add_opening(const struct thread_group *group, const char *verb, double share,
                  struct text *words);
+/* The same, and ", 48%" where HERE, of what follows, is not most of SHARE. */
+void add_opening_part(const struct thread_group *group, const char *verb, double share, double here,
+                      struct text *words);
 /* meaning_of() the wait at NODE, after a space; nothing where there is none. */
 void add_meaning(const struct scene *s, uint32_t node, struct text *out);
 /* "s" where the noun is one: "waits" */

@@ -166,7 +166,8 @@ void rule_files(const struct scene *s, struct thread_group *group, struct findin
         !heaviest_in_class(&group->tally, CLASS_FILE, &path))
         return;
     struct text words = {0};
-    add_opening(group, "spend", share, &words);
+    double here = share_of(call_path_call_ns(&group->tally, &path), group->wall_ns);
+    add_opening_part(group, "spend", share, here, &words);
     text_add(&words, " ");
     add_files(s, group, &path, &words, f);
     if (path.caller || path.inner) {

@@ -54,22 +54,23 @@ static void release_held(struct intervals *held, const struct held_wait *w, stru
     free(held);
 }
 
-/* "which is 94% in query > clock_nanosleep then", of the thread that holds what is waited for. */
-static bool add_holders_way(const struct held_wait *w, struct tally *t, uint32_t *ret_node,
-                            struct text *words, struct finding *f)
+/* ", which is then 94% in query > clock_nanosleep", of the thread that holds what is waited for.
+ * Returns the node; 0: nothing is known, nor written. */
+static uint32_t add_holders_way(const struct held_wait *w, struct tally *t, struct text *words,
+                                struct finding *f)
 {
     struct call_path path;
     if (!call_paths_heaviest(t, &path, 1))
-        return false;
+        return 0;
     double share = share_of(call_path_call_ns(t, &path), t->all_ns);
-    text_addf(words, "which %s then ", w->holder->plural ? "are" : "is");
+    text_addf(words, ", which %s then ", w->holder->plural ? "are" : "is");
     add_percent(words, share);
     text_add(words, " in ");
     add_way(words, &path);
     add_figure(f, "holder_share", share);
-    *ret_node = path.node;
+    uint32_t node = path.node;
     call_path_release(&path);
-    return true;
+    return node;
 }
 
 static void add_thing(const struct scene *s, const struct held_wait *w, struct text *words)
@@ -114,22 +115,20 @@ static void add_chain(const struct scene *s, const struct thread_group *group,
         const struct held_wait here = w;
         struct tally t;
         struct intervals *held = tally_held(s, seen[depth - 1], &here, &t);
-        struct held_wait next = held_wait_of(s, w.holder, HELD_LOCKS | HELD_JOINS);
+        struct held_wait next = held_wait_in(s, &t, HELD_LOCKS | HELD_JOINS);
         bool explained = held_wait_is_explained(w.holder, &next) && next.ns > t.all_ns / 2;
         bool gone = explained && held_wait_is_gone(&next);
         waits_on = explained && next.holder && !gone;
         for (size_t i = 0; i < depth && waits_on; i++)
             waits_on = seen[i] != next.holder;
-        text_add(words, ", ");
         if (gone) {
-            text_addf(words, "which wait%s", verb_s(w.holder));
+            text_addf(words, ", which wait%s", verb_s(w.holder));
             add_gone(s, &next, words);
         } else if (!waits_on || depth == MAX_CHAIN) {
-            if (!add_holders_way(&w, &t, &node, words, f))
-                text_truncate(words, words->len - 2);
+            node = add_holders_way(&w, &t, words, f);
             waits_on = false;
         } else {
-            text_addf(words, "which wait%s", verb_s(w.holder));
+            text_addf(words, ", which wait%s", verb_s(w.holder));
             add_thing(s, &next, words);
             seen[depth] = w.holder;
             w = next;
@@ -140,18 +139,9 @@ static void add_chain(const struct scene *s, const struct thread_group *group,
     add_end(s, w.holder, node, words, f);
 }
 
-static bool path_to_wait(const struct scene *s, struct thread_group *group, unsigned kinds,
-                         struct call_path *ret)
+static bool is_of_kinds(const struct call_tree *t, uint32_t node, const void *kinds)
 {
-    uint32_t best = 0;
-    for (uint32_t node = 1; node <= call_tree_count(s->g->tree); node++)
-        if (kinds >> call_tree_node(s->g->tree, node).futex & 1 &&
-            tally_self(&group->tally, node) > 0 &&
-            (!best || tally_self(&group->tally, node) > tally_self(&group->tally, best)))
-            best = node;
-    if (best)
-        *ret = call_path_to(&group->tally, best);
-    return best != 0;
+    return *(const unsigned *)kinds >> call_tree_node(t, node).futex & 1;
 }
 
 static void write_words(const struct scene *s, struct thread_group *group,
@@ -160,9 +150,9 @@ static void write_words(const struct scene *s, struct thread_group *group,
     struct text words = {0};
     struct call_path path;
     double share = share_of(w->ns, group->wall_ns);
-    if (!path_to_wait(s, group, w->kinds, &path))
+    if (!call_path_of_nodes(&group->tally, is_of_kinds, &w->kinds, &path))
         return;
-    add_opening(group, "wait", share, &words);
+    add_opening_part(group, "wait", share, share_of(path.ns, group->wall_ns), &words);
     text_add(&words, " ");
     add_place(&words, &path);
     text_add(&words, ",");

@@ -81,23 +81,12 @@ static int64_t ways_to_waits_ns(const struct scene *s, struct thread_group *grou
     return ns;
 }
 
-/* "main waits 79% of its time", and ", 48%" where HERE, what follows, is not most of SHARE. */
-static void open_wait(const struct thread_group *group, const char *verb, double share, double here,
-                      struct text *words)
-{
-    add_opening(group, verb, share, words);
-    if (here < most_share * share) {
-        text_add(words, ", ");
-        add_percent(words, here);
-    }
-}
-
 /* "main waits 79% of its time in Worker::sync, called from f a.py:3." or "…, 48% of it in …" */
 static void add_wait(const struct scene *s, struct thread_group *group, double share,
                      unsigned classes, const struct call_path *path, struct text *words)
 {
     int64_t here_ns = waits_in_function(s, group, classes, path);
-    open_wait(group, "wait", share, share_of(here_ns, group->wall_ns), words);
+    add_opening_part(group, "wait", share, share_of(here_ns, group->wall_ns), words);
     text_add(words, " ");
     if ((double)path->ns < most_share * (double)here_ns)
         add_place_longest(words, path);
@@ -150,28 +139,6 @@ static bool waits_for_clients(const struct scene *s, const struct thread_group *
     return clients_ns > ns / 2;
 }
 
-/* Who is busy while THREAD, of GROUP, is in CLASSES. */
-static struct meanwhile meanwhile_of_one(const struct scene *s, const struct thread_group *group,
-                                         const struct thread_summary *thread, unsigned classes)
-{
-    struct intervals waits = intervals_of(s, thread->thread, classes);
-    struct meanwhile m = meanwhile_of(s->g, group, BUSY_WORK, &waits);
-    intervals_release(&waits);
-    return m;
-}
-
-/* The same of GROUP: for its first thread and for its last, which are alike. */
-static struct meanwhile meanwhile_of_all(const struct scene *s, const struct thread_group *group,
-                                         unsigned classes)
-{
-    struct meanwhile first = meanwhile_of_one(s, group, group->threads[0], classes);
-    struct meanwhile last = first;
-    if (group->n > 1)
-        last = meanwhile_of_one(s, group, group->threads[group->n - 1], classes);
-    first.busy = first.busy == last.busy ? first.busy : NULL;
-    return first;
-}
-
 /* ": 75% of main's time ends there.", of a GROUP that waits for SHARE of its time, for the PART of
  * that which was told; nothing where that is all of it. */
 static void add_of_all(const struct thread_group *group, double share, double part,
@@ -187,6 +154,14 @@ static void add_of_all(const struct thread_group *group, double share, double pa
               group->noun);
 }
 
+/* Does GROUP wait for locks more than for anything else, and was their holder read? */
+static bool mostly_waits_for_one(const struct scene *s, const struct thread_group *group)
+{
+    const struct group_facts *facts = facts_about(s, group);
+    return facts->locks_held == HELD_BY_ONE &&
+           facts->locks.ns >= group->class_ns[CLASS_ORDINARY] / 2;
+}
+
 void rule_waits_meanwhile(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     int64_t ns = 0;
@@ -195,14 +170,13 @@ void rule_waits_meanwhile(const struct scene *s, struct thread_group *group, str
     struct call_path path;
     add_figure(f, "share", share);
     f->share = share;
-    if (share < long_wait || facts_about(s, group)->locks_held == HELD_BY_ONE ||
-        facts_about(s, group)->holder_told ||
+    if (share < long_wait || mostly_waits_for_one(s, group) || facts_about(s, group)->holder_told ||
         !heaviest_in_class(&group->tally, CLASS_ORDINARY, &path))
         return;
     struct intervals waits = intervals_of(s, group->threads[0]->thread, classes);
     struct meanwhile m = {0};
     if (is_kept(s, group, path.node) && !waits_for_clients(s, group, ns))
-        m = meanwhile_of_all(s, group, classes);
+        m = rule_meanwhile_of(s, group, classes);
     struct thread_group *busy = m.busy;
     add_figure(f, "candidates", (double)m.candidates);
     if (busy) {
@@ -295,6 +269,26 @@ static void add_unknown_holder(const struct scene *s, const struct thread_group 
     add_others(s, group, true, words, f);
 }
 
+/* Who holds the locks that GROUP waits for, as far as no other rule tells. */
+static void add_lock_holder(const struct scene *s, const struct thread_group *group,
+                            enum futex_kind kind, struct text *words, struct finding *f)
+{
+    const struct group_facts *facts = facts_about(s, group);
+    const struct thread_group *holder = facts->locks.holder;
+    switch (facts->locks_held) {
+    case HELD_BY_SEVERAL:
+        text_add(words, " Several threads hold that lock in turn.");
+        break;
+    case HELD_BY_ONE:
+        if (holder && !facts->holder_told)
+            text_addf(words, " %s hold%s it.", holder->noun, verb_s(holder));
+        break;
+    case HELD_UNKNOWN:
+        add_unknown_holder(s, group, kind, words, f);
+        break;
+    }
+}
+
 /* The other side of the wait that PATH ends in, as far as it is known. */
 static void add_other_side(const struct scene *s, const struct thread_group *group,
                            const struct call_path *path, struct text *words, struct finding *f)
@@ -313,11 +307,7 @@ static void add_other_side(const struct scene *s, const struct thread_group *gro
         add_figure(f, "children_cpus", cpus);
         text_addf(words, " Its children used %.1f CPU%s.", cpus, cpus < 1.05 ? "" : "s");
     } else if (node.futex == FUTEX_LOCK || node.futex == FUTEX_RWLOCK) {
-        enum held_by held = facts_about(s, group)->locks_held;
-        if (held == HELD_BY_SEVERAL)
-            text_add(words, " Several threads hold that lock in turn.");
-        else if (held == HELD_UNKNOWN)
-            add_unknown_holder(s, group, node.futex, words, f);
+        add_lock_holder(s, group, node.futex, words, f);
     } else if (node.frame->call && str_starts(node.frame->call, "futex")) {
         /* Mostly a thread of the same process wakes it. */
         add_others(s, group, others_of(s, group, true, NULL, 0) > 0, words, f);
@@ -450,7 +440,7 @@ static bool add_joined(const struct scene *s, const struct thread_group *group,
     struct text others = {0};
     if (call_tree_node(s->g->tree, path->node).futex != FUTEX_JOIN || share < most_share)
         return false;
-    add_others(s, group, false, &others, f);
+    add_others(s, group, true, &others, f);
     if (others.len)
         text_addf(words, "%s %s only wait%s for their ends.", others.s + 1, group->noun,
                   verb_s(group));
@@ -464,7 +454,7 @@ static void add_own_wait(const struct scene *s, struct thread_group *group,
                          struct text *words, struct finding *f)
 {
     double here = share_of(waits_on_path(s, group, 1U << class, path), group->wall_ns);
-    open_wait(group, class == CLASS_SLEEP ? "sleep" : "wait", share, here, words);
+    add_opening_part(group, class == CLASS_SLEEP ? "sleep" : "wait", share, here, words);
     text_add(words, " in ");
     add_way(words, path);
     text_add(words, ".");

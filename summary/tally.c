@@ -114,10 +114,7 @@ int64_t tally_total(struct tally *t, uint32_t node)
     return t->total_ns[node];
 }
 
-typedef void see_part(void *ctx, const struct run_parts *part, uint32_t node, int64_t ns);
-
-/* Calls SEE for each part of a run that has time, and the node of its stack. */
-static void each_part(struct tally *t, see_part *see, void *ctx)
+void tally_each(const struct tally *t, tally_see *see, void *ctx)
 {
     for (size_t i = 0; i < t->n_spans; i++)
         for (struct run_parts p = time_span_parts(&t->spans[i]); run_parts_next(&p);) {
@@ -164,7 +161,7 @@ static void see_line(void *ctx, const struct run_parts *part, uint32_t node, int
 uint32_t tally_line(struct tally *t, const uint32_t *frames)
 {
     struct lines lines = {.tree = t->tree, .frames = frames};
-    each_part(t, see_line, &lines);
+    tally_each(t, see_line, &lines);
     map_release(&lines.of_spot);
     map_release(&lines.sums);
     return lines.best;
@@ -216,7 +213,7 @@ size_t tally_files(struct tally *t, const bool *nodes, struct text *ret_folder)
     struct files files = {.tree = t->tree, .nodes = nodes, .folder = ret_folder};
     text_clear(ret_folder);
     text_add(ret_folder, "");
-    each_part(t, see_file, &files);
+    tally_each(t, see_file, &files);
     map_release(&files.seen);
     if (files.n && !ret_folder->len)
         text_add(ret_folder, "/");
@@ -253,7 +250,7 @@ static void see_peer(void *ctx, const struct run_parts *part, uint32_t node, int
 size_t tally_peers(struct tally *t, const bool *nodes, string_id *ret_most, int64_t *ret_ns)
 {
     struct peers peers = {.tree = t->tree, .nodes = nodes};
-    each_part(t, see_peer, &peers);
+    tally_each(t, see_peer, &peers);
     size_t n = peers.sums.n;
     map_release(&peers.sums);
     *ret_most = peers.most;
@@ -282,6 +279,6 @@ static void see_waits(void *ctx, const struct run_parts *part, uint32_t node, in
 int64_t tally_wait_ns(struct tally *t, uint32_t node)
 {
     struct waits waits = {.tree = t->tree, .node = node};
-    each_part(t, see_waits, &waits);
+    tally_each(t, see_waits, &waits);
     return waits.n ? waits.ns / (int64_t)waits.n : 0;
 }

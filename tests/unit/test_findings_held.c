@@ -69,8 +69,8 @@ START_TEST(what_can_be_saved_at_most_is_told_where_that_is_more)
     builder_run(&b, lead, computes, 1200, 1200);
     builder_run(&b, refresh, "store!server > sum_up!server", 4000, 4000);
     judge(4000);
-    assert_said("which is then 100% in store > sum_up. If sum_up took no time, main would save at "
-                "most 70% of its time.");
+    assert_said("which is then 100% in store > sum_up. If store > sum_up took no time, main would "
+                "save at most 70% of its time.");
     teardown();
 }
 END_TEST
@@ -344,6 +344,59 @@ START_TEST(a_chain_is_followed_to_who_waits_for_nobody)
 }
 END_TEST
 
+/* It waits for the loader, too, but not while it keeps main. */
+START_TEST(what_a_holder_waits_for_at_other_times_is_no_link_of_the_chain)
+{
+    setup();
+    waits_for(lead, REFRESH, 1600);
+    builder_run(&b, lead, computes, 2400, 2400);
+    builder_run(&b, refresh, "store!server > sum_up!server", 1600, 1600);
+    waits_for(refresh, LOADER, 2400);
+    builder_run(&b, loader, query, 4000, 0);
+    judge(4000);
+    assert_said("main waits 40% of its time in look_up, called from serve, for a mutex held by "
+                "refresh, which is then 100% in store > sum_up.");
+    teardown();
+}
+END_TEST
+
+/* Ten handlers lock it. */
+START_TEST(of_many_places_that_wait_for_a_lock_the_heaviest_has_its_own_share)
+{
+    setup();
+    for (int i = 0; i < 10; i++) {
+        struct text stack = {0};
+        const struct wait_side side = held_by(REFRESH);
+        text_addf(&stack, "serve!server > handle_%d!server > pthread_mutex_lock!libc.so.6", i);
+        builder_held(&b, lead, stack.s, &side, i ? 300 : 500);
+        text_release(&stack);
+    }
+    builder_run(&b, lead, computes, 800, 800);
+    builder_run(&b, refresh, query, 4000, 0);
+    judge(4000);
+    assert_said("main waits 80% of its time, 13% in handle_0, called from serve, for a mutex held "
+                "by refresh, which");
+    teardown();
+}
+END_TEST
+
+/* A quarter of its time, and less than half of its waits. */
+START_TEST(the_holder_of_a_lock_is_known_beside_other_waits)
+{
+    setup();
+    waits_for(lead, REFRESH, 1000);
+    builder_run(&b, lead, "serve!server > recv!libc.so.6 > recvfrom socket [blocked]", 640, 0);
+    builder_run(&b, lead, "serve!server > pthread_cond_wait!libc.so.6 > futex [blocked]", 560, 0);
+    builder_run(&b, lead, computes, 1800, 1800);
+    builder_run(&b, refresh, query, 4000, 0);
+    builder_run(&b, loader, query, 4000, 0);
+    judge(4000);
+    assert_said("main waits 55% of its time, 25% in serve > look_up > mutex. "
+                "refresh holds it.");
+    teardown();
+}
+END_TEST
+
 /* The first of six waits for another one: what the five others wait for is asked of them. */
 START_TEST(what_a_holder_does_is_asked_of_all_who_wait)
 {
@@ -585,6 +638,9 @@ CHECK_MAIN("findings_held", 20, of_alike_holders_the_one_counts_that_has_it,
            threads_that_get_a_lock_in_turn_need_no_holder_that_was_read,
            who_got_a_lock_holds_it_in_turn_though_it_was_not_read,
            who_is_joined_is_said_with_what_it_does, a_chain_is_followed_to_who_waits_for_nobody,
+           what_a_holder_waits_for_at_other_times_is_no_link_of_the_chain,
+           of_many_places_that_wait_for_a_lock_the_heaviest_has_its_own_share,
+           the_holder_of_a_lock_is_known_beside_other_waits,
            what_a_holder_does_is_asked_of_all_who_wait,
            a_lock_of_no_thread_of_the_process_is_told_as_such,
            what_is_held_is_the_holders_and_no_other_thing, the_holder_is_the_thread_that_lived_then,

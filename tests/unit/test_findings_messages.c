@@ -75,7 +75,7 @@ END_TEST
 START_TEST(what_the_tasks_do_comes_first)
 {
     judge_pool(1000, 3500); /* 30 % */
-    assert_told(0, "messages", "Passing data between processes takes 30% of the CPU time");
+    assert_told(1, "messages", "Passing data between processes takes 30% of the CPU time");
     teardown();
     judge_pool(900, 3500);
     assert_not_told("messages");
@@ -86,5 +86,22 @@ START_TEST(what_the_tasks_do_comes_first)
 }
 END_TEST
 
-CHECK_MAIN("findings_messages", 20, what_passing_data_costs_is_told,
-           small_messages_are_told_from_large_ones, what_the_tasks_do_comes_first)
+/* Most of the little CPU time that the others use goes into it, but main waits for its files. */
+START_TEST(what_it_costs_is_compared_with_what_else_takes_the_leaders_time)
+{
+    b = builder_start(10, "app");
+    thread_id lead = builder_thread(&b, 10, NULL);
+    builder_run(&b, lead, "load@/src/a.py:1:9 > read /data/x [blocked]", 2400, 0);
+    builder_run(&b, lead, "rest@/src/a.py:1:9 > clock_nanosleep [blocked]", 1600, 0);
+    thread_id tasks = builder_thread(&b, 11, "tasks");
+    builder_run(&b, tasks, DUMPS, 2000, 2000);
+    builder_run(&b, tasks, "write_all" LIB "connection.py:1:2 > write pipe [blocked]", 2000, 0);
+    judge(4000);
+    assert_told(0, "slow_files", "main spends 60% of its time reading /data/x");
+    teardown();
+}
+END_TEST
+
+CHECK_MAIN("findings_messages", 20, what_it_costs_is_compared_with_what_else_takes_the_leaders_time,
+           what_passing_data_costs_is_told, small_messages_are_told_from_large_ones,
+           what_the_tasks_do_comes_first)
