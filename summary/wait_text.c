@@ -190,8 +190,11 @@ static void add_connections(struct text *out, const struct profile *p, const str
     }
 }
 
-/* All but connections, which are counted in front. */
-static void add_descriptors(struct text *out, const struct profile *p, const struct blocker *b)
+static const char listens_on[] = "listening on ";
+
+/* All but connections, which are counted in front.  LISTENS: the words for a server's socket. */
+static void add_descriptors(struct text *out, const struct profile *p, const struct blocker *b,
+                            const char *listens)
 {
     if (b->kind == BLOCKER_ITSELF) {
         text_add(out, "a wake-up by ");
@@ -203,7 +206,7 @@ static void add_descriptors(struct text *out, const struct profile *p, const str
     if (b->net == NET_UDP)
         text_add(out, b->kind == BLOCKER_LISTENER ? "UDP on " : "UDP ");
     else if (b->kind == BLOCKER_LISTENER)
-        text_add(out, "listening on ");
+        text_add(out, listens);
     else
         add_thing(out, p, b);
     if (b->thing == THING_CHILD)
@@ -221,26 +224,27 @@ static void add_descriptors(struct text *out, const struct profile *p, const str
 }
 
 static void add_event(struct text *out, const struct profile *p, const struct blocker *b,
-                      bool detailed)
+                      const char *listens, bool detailed)
 {
     if (b->net == NET_TCP && (b->kind == BLOCKER_CLIENT || b->kind == BLOCKER_PEER))
         add_connections(out, p, b);
     else
-        add_descriptors(out, p, b);
+        add_descriptors(out, p, b, listens);
     if (detailed && b->queue == QUEUE_NOT_CONNECTED)
         text_add(out, " (not connected yet)");
     else if (detailed)
         add_queue(out, b);
 }
 
+/* LISTENS is of the first; the others are "listening on ". */
 static void add_events(struct text *out, const struct profile *p, const struct wait_side *side,
-                       bool detailed)
+                       const char *listens, bool detailed)
 {
     const struct listed_blocker *of = profile_see_blocker(p, side->list);
     bool any = false;
     for (; of; of = profile_see_blocker(p, of->next)) {
         text_add(out, any ? "; " : "");
-        add_event(out, p, &of->blocker, detailed);
+        add_event(out, p, &of->blocker, any ? listens_on : listens, detailed);
         any = true;
     }
     if (side->more)
@@ -283,7 +287,7 @@ void wait_side_add_what(struct text *out, const struct profile *p, const struct 
 {
     const struct blocker *b = &side->blocker;
     if (side->thing == THING_EVENTS)
-        add_events(out, p, side, detailed);
+        add_events(out, p, side, listens_on, detailed);
     else if (b->kind == BLOCKER_PROCESS)
         text_addf(out, "%s%s", profile_text(p, b->name), fates[b->fate]);
     else if (b->kind == BLOCKER_CHILDREN)
@@ -341,21 +345,6 @@ static void add_file_lock(struct text *out, const struct profile *p, const struc
     }
 }
 
-/* A server waits for "new connections to 0.0.0.0:80", where it is "listening on" that. */
-static void add_first_events(struct text *out, const struct profile *p,
-                             const struct wait_side *side, bool detailed)
-{
-    static const char listens[] = "listening on ";
-    struct text events = {0};
-    const struct listed_blocker *first = profile_see_blocker(p, side->list);
-    bool server = first && first->blocker.kind == BLOCKER_LISTENER && first->blocker.net != NET_UDP;
-    text_add(&events, "");
-    add_events(&events, p, side, detailed);
-    text_add(out, server ? "new connections to " : "");
-    text_add(out, events.s + (server ? strlen(listens) : 0));
-    text_release(&events);
-}
-
 void wait_side_add_text(struct text *out, const struct profile *p, const struct wait_side *side,
                         pid_t own_pid, bool detailed)
 {
@@ -366,5 +355,5 @@ void wait_side_add_text(struct text *out, const struct profile *p, const struct 
     else if (side->thing == THING_FILE_LOCK)
         add_file_lock(out, p, side, detailed);
     else if (side->thing == THING_EVENTS)
-        add_first_events(out, p, side, detailed);
+        add_events(out, p, side, "new connections to ", detailed);
 }
