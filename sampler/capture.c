@@ -230,9 +230,8 @@ static struct sample_message *reserve(struct sampler *s, size_t stack)
 }
 
 /* Is T's process under SIGSTOP ('T') or a debugger's stop ('t': not ours, because threads that we
- * asked to stop are not read)?  A stop is of all threads, so each tick reads the stat of one: that
- * takes as long as a capture. */
-static char stopped_how(const struct sampler *s, const struct thread *t, bool in_call)
+ * asked to stop are not read)?  A stop is of all threads, so each tick reads the stat of one. */
+static char stopped_how(struct sampler *s, struct thread *t, bool in_call)
 {
     struct process *p = t->process;
     uint64_t tick = counters_get(&s->counters, COUNT_TICKS) + 1;
@@ -240,7 +239,7 @@ static char stopped_how(const struct sampler *s, const struct thread *t, bool in
      * itself. */
     if (p->job_stop_tick == tick && (in_call || p->job_stop))
         return p->job_stop;
-    char state = thread_read_state(t);
+    char state = thread_read_state(s, t);
     p->job_stop_tick = tick;
     p->job_stop = '\0';
     if (state == 'T' || state == 't')
@@ -249,8 +248,8 @@ static char stopped_how(const struct sampler *s, const struct thread *t, bool in
 }
 
 /* Returns enum sample_flags. */
-static uint32_t describe_off_cpu(const struct sampler *s, struct snapshot *snapshot,
-                                 const struct thread *t, const struct syscall_state *view)
+static uint32_t describe_off_cpu(struct sampler *s, struct snapshot *snapshot, struct thread *t,
+                                 const struct syscall_state *view)
 {
     snapshot->tid = t->tid;
     snapshot->taken_ns = clock_now_ns();

@@ -17,7 +17,7 @@ enum {
  * long as the sampler's thread lives, whose end lets it go. */
 static bool is_stuck(struct sampler *s, struct thread *t)
 {
-    char state = thread_read_state(t);
+    char state = thread_read_state(s, t);
     tracer_reap(s->tracer);                           /* T may have stopped just now */
     if (t->pending && (state == 'Z' || state == 'X')) /* its end was not reported, either */
         thread_list_zombie(s, t);
@@ -70,7 +70,7 @@ static void note_late_request(struct sampler *s, struct thread *t, int64_t now_n
                     t->asked.state != THREAD_RUNNING_OR_RUNNABLE;
     int r = as_asked ? -EAGAIN : thread_read_syscall(s, t, &view);
     counters_add(&s->counters, COUNT_UNREADABLE, r < 0 && r != -EAGAIN && r != -ESRCH);
-    if (r < 0 || view.view != SYSCALL_BLOCKED || view.number >= 0 || thread_read_state(t) != 'D')
+    if (r < 0 || view.view != SYSCALL_BLOCKED || view.number >= 0 || thread_read_state(s, t) != 'D')
         return;
     claim_asked_in_fault(t, claim_place(t, &view), s->can.schedstat, now_ns);
 }

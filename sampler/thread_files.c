@@ -171,14 +171,11 @@ int thread_read_syscall(struct sampler *s, struct thread *t, struct syscall_stat
     return r;
 }
 
-char thread_read_state(const struct thread *t)
+char thread_read_state(struct sampler *s, struct thread *t)
 {
-    char text[PROC_TEXT_BYTES];
     struct task_stat stat;
-    ssize_t len = proc_read_text(t->process->pid, t->tid, "stat", text, sizeof text);
-    if (len <= 0 || task_stat_parse(text, (size_t)len, &stat) < 0)
-        return '\0';
-    return stat.state;
+    int fd = thread_file_fd(s, t, FILE_STAT);
+    return fd >= 0 && task_stat_read(fd, &stat) == 0 ? stat.state : '\0';
 }
 
 int thread_read_stat(struct sampler *s, struct thread *t)

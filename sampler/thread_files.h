@@ -49,7 +49,7 @@ bool thread_read_faults(const struct thread *t, uint64_t *ret);
  * slow, and is left alone for now; another negative errno. */
 int thread_read_syscall(struct sampler *s, struct thread *t, struct syscall_state *ret);
 /* T's state as of its stat, 'R' for instance.  0: unknown. */
-char thread_read_state(const struct thread *t);
+char thread_read_state(struct sampler *s, struct thread *t);
 /* Reads T's name and kind anew.  Returns T's state as thread_read_state() does; 0: it has ended, or
  * is about to; negative: it cannot be read just now, which is counted. */
 int thread_read_stat(struct sampler *s, struct thread *t);

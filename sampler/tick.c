@@ -134,7 +134,7 @@ static bool stop_is_invisible(struct sampler *s, struct thread *t, const struct 
     if (place->syscall >= 0 && syscall_restarts_cleanly(place->syscall) &&
         !seccomp_forbids_stop(s, t, place->syscall))
         return true;
-    char state = thread_read_state(t);
+    char state = thread_read_state(s, t);
     return state == 'T' || (state == 'D' && place->syscall < 0);
 }
 
@@ -242,7 +242,7 @@ static bool may_register(struct sampler *s, struct thread *t, int64_t now_ns)
     if (t->state_checked)
         return false;
     t->state_checked = true;
-    return thread_read_state(t) == 'R';
+    return thread_read_state(s, t) == 'R';
 }
 
 static void visit(struct sampler *s, struct thread *t)
@@ -312,6 +312,8 @@ static void visit_each(struct sampler *s, struct thread *const *threads, const s
 
 static void look_at_each(struct sampler *s, struct dormant *d, struct slice slice)
 {
+    if (!slice.n) /* the clock is a system call */
+        return;
     int64_t begun_ns = clock_cpu_ns();
     for (size_t i = 0; i < slice.n; i++) {
         if (dormant_look(s, d, slice.places[i]))

@@ -29,21 +29,39 @@ static struct file_call use_of(const char *call)
     return (struct file_call){.doing = "in calls on", .once = "a call"};
 }
 
-/* How long a call of read(2) or its like was blocked on average; 0: unknown. */
+/* Of a thread: how long it is blocked in read(2) or its like, of files and of pipes, sockets,
+ * eventfds. */
+struct reading {
+    int64_t of_files_ns, of_others_ns;
+};
+
+static struct reading reading_of(const struct scene *s, const struct profile_thread *t)
+{
+    struct reading r = {0};
+    for (size_t k = 0; k < t->n_runs; k++) {
+        const struct run *run = &t->runs[k];
+        const struct wait *wait = profile_see_wait(s->p, run->at.wait);
+        if (run->state != RUN_BLOCKED || !wait || wait->kind != WAIT_CALL ||
+            !strstr(profile_text(s->p, wait->call), "read"))
+            continue;
+        bool of_file = class_of_run(s->g->tree, run) == CLASS_FILE;
+        *(of_file ? &r.of_files_ns : &r.of_others_ns) += run->weights.wall_ns;
+    }
+    return r;
+}
+
+/* How long a read(2) of a file was blocked on average; 0: unknown.  The kernel counts reads of all
+ * kinds together. */
 static int64_t ns_a_read(const struct scene *s, const struct thread_group *group)
 {
     double ns = 0;
     double reads = 0;
     for (size_t i = 0; i < group->n; i++) {
         const struct profile_thread *t = group->threads[i]->thread;
-        int64_t reading_ns = 0;
-        for (size_t k = 0; k < t->n_runs; k++) {
-            const struct wait *wait = profile_see_wait(s->p, t->runs[k].at.wait);
-            if (class_of_run(s->g->tree, &t->runs[k]) == CLASS_FILE &&
-                strstr(profile_text(s->p, wait->call), "read"))
-                reading_ns += t->runs[k].weights.wall_ns;
-        }
-        ns += (double)reading_ns * share_of(t->usage.over_ns, group->threads[i]->wall_ns);
+        struct reading r = reading_of(s, t);
+        if (r.of_others_ns)
+            return 0;
+        ns += (double)r.of_files_ns * share_of(t->usage.over_ns, group->threads[i]->wall_ns);
         reads += (double)t->usage.reads;
     }
     return reads > 0 ? (int64_t)(ns / reads) : 0;
