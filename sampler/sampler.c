@@ -37,6 +37,8 @@ enum {
     WORKER_NS = 2 * NS_PER_S,         /* the worker may have large files to read first */
     CHECK_NS = 100 * NS_PER_MS,       /* for threads that cannot be let go, where no tick runs */
     PAUSE_NS = 300 * NS_PER_MS,
+    SETTLE_NS = NS_PER_S, /* at the end; the longest period of a CPU quota */
+    SETTLE_STUCK_NS = 20 * NS_PER_MS /* where a thread stays stopped for as long */,
     SEIZE_NS = 500 * NS_PER_MS, /* an execve takes some ms, a wait for a CPU as long under load */
 };
 
@@ -317,7 +319,8 @@ static void *sampler_main(void *arg)
     else
         run_ticks(s);
     tick_conclude(s);
-    tracer_await_pending(s->tracer);
+    tracer_await_pending(s->tracer,
+                         counters_get(&s->counters, COUNT_STUCK) ? SETTLE_STUCK_NS : SETTLE_NS);
     tick_close(s);
     s->tracer = tracer_free(s->tracer);
     atomic_store_explicit(&s->done, true, memory_order_release);

@@ -24,11 +24,7 @@
 /* How the kernel goes on with an interrupted system call (include/linux/errno.h). */
 enum { ERESTARTSYS = 512, ERESTARTNOINTR = 513, ERESTARTNOHAND = 514, ERESTART_RESTARTBLOCK = 516 };
 enum { SEIZE_SIGNAL = SIGURG, SEIZE_LEAST_NS = 50 * NS_PER_MS };
-enum {
-    SETTLE_MS = 1000 /* the longest period of a CPU quota */,
-    FIRST_CAPACITY = 256,
-    DETACH_TRIES = 3
-};
+enum { FIRST_CAPACITY = 256, DETACH_TRIES = 3 };
 /* Bounds of a hold, whose begin and end no clock of ours sees (docs/sampling.md, "How long a thread
  * is held"). */
 enum {
@@ -450,9 +446,9 @@ void tracer_expect(struct tracer *t, pid_t tid)
         (void)insert(t, tid, 0, true);
 }
 
-void tracer_await_pending(struct tracer *t)
+void tracer_await_pending(struct tracer *t, int64_t most_ns)
 {
-    int64_t end = clock_now_ns() + (int64_t)SETTLE_MS * NS_PER_MS;
+    int64_t end = clock_now_ns() + most_ns;
     while (t->pending && clock_now_ns() < end)
         tracer_sleep(t, clock_now_ns() + NS_PER_MS, -1);
 }

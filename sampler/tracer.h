@@ -93,8 +93,8 @@ void tracer_forget(struct tracer *t, pid_t tid);
 /* Withdraws the request for TID, which may be traced all the same, as a process's tid after an
  * execve.  If it is, it is pending without a tag until it has stopped. */
 void tracer_expect(struct tracer *t, pid_t tid);
-/* Waits for pending threads, for a second at most, and lets them go as they stop. */
-void tracer_await_pending(struct tracer *t);
+/* Waits for pending threads, for MOST_NS at most, and lets them go as they stop. */
+void tracer_await_pending(struct tracer *t, int64_t most_ns);
 /* Returns NULL.  Threads that are pending still are released by the kernel when the calling thread
  * ends. */
 struct tracer *tracer_free(struct tracer *t);
