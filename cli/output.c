@@ -17,9 +17,10 @@
 #include "base/text.h"
 
 enum {
-    LOOK_MS = 50,         /* whether it is still wanted */
-    MAX_BASE_BYTES = 200, /* of a name that is kept beside: what is added fits into NAME_MAX */
-    GZIP = 16,            /* added to deflateInit2()'s windowBits: gzip's header and trailer */
+    LOOK_MS = 50,           /* whether it is still wanted */
+    LOOKS_BEFORE_WORD = 20, /* for a FIFO's reader */
+    MAX_BASE_BYTES = 200,   /* of a name that is kept beside: what is added fits into NAME_MAX */
+    GZIP = 16,              /* added to deflateInit2()'s windowBits: gzip's header and trailer */
     DEFAULT_MEM_LEVEL = 8,
 };
 
@@ -132,9 +133,11 @@ static int open_special(struct output *out)
     const char *path = out->target->path;
     bool fifo = stat(path, &st) == 0 && S_ISFIFO(st.st_mode);
     out->fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    while (out->fd < 0 && errno == ENXIO && fifo) {
+    for (int looks = 0; out->fd < 0 && errno == ENXIO && fifo; looks++) {
         if (is_cancelled(out))
             return -ECANCELED;
+        if (looks == LOOKS_BEFORE_WORD)
+            log_warn("FIFO", "waiting for a reader of %s (Ctrl-C twice: discard)", path);
         (void)poll(NULL, 0, LOOK_MS);
         out->fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     }
@@ -282,18 +285,20 @@ static bool keep_beside(struct output *out, int error, struct err *err)
     return done;
 }
 
-int output_commit(struct output *out, int64_t *ret_bytes, struct err *err)
+int output_commit(struct output *out, int64_t *ret_bytes, bool *ret_kept, struct err *err)
 {
     int r = close_file(out);
     struct stat st;
     int64_t bytes = out->bytes;
     bool whole = false;
+    *ret_kept = false;
     if (r == 0 && out->temporary) {
         bytes = fstat(out->fd, &st) == 0 ? st.st_size : bytes;
         r = publish(out, &whole);
     }
     if (r < 0) {
-        if (!whole || !keep_beside(out, r, err))
+        *ret_kept = whole && keep_beside(out, r, err);
+        if (!*ret_kept)
             (void)err_set(err, r, "cannot write %s: %s", out->target->path, strerror(-r));
         (void)output_discard(out);
         return r;

@@ -13,7 +13,7 @@
 #include "cli/output.h"
 #include "cli/output_name.h"
 #include "cli/quality.h"
-#include "cli/signals.h"
+#include "cli/report.h"
 #include "cli/terminal.h"
 #include "target/proc.h"
 
@@ -334,32 +334,85 @@ static void explain(struct outputs *outputs, struct recording *r, struct sampler
                                                 .n_views = n,
                                                 .verbose = outputs->options->verbose > 0,
                                                 .running = running,
-                                                .cancelled = signals_discard_wanted};
+                                                .cancelled = report_discarded};
     explanation_make(ret, &request);
     free(views);
 }
 
-static int write_file(const struct outputs *outputs, const struct file *file,
-                      const struct output_target *target, struct recording *r,
-                      const struct explanation *explanation, struct export_notes *ret_notes)
+struct writing {
+    const struct outputs *outputs;
+    struct recording *r;
+    const struct explanation *explanation;
+    bool last; /* there is no later one: what is not written is lost */
+};
+
+/* Returns 0, or a negative errno with ERR; RET_KEPT: that names a file that has the recording. */
+static int try_file(const struct writing *w, const struct file *file,
+                    const struct output_target *target, struct export_notes *ret_notes,
+                    int64_t *ret_bytes, bool *ret_kept, struct err *err)
+{
+    struct output *out = NULL;
+    const struct view_options view = view_of(w->outputs, file);
+    int error = output_begin(&out, target, report_discarded, err);
+    if (error < 0)
+        return error;
+    (void)exporter_write(target->exporter, recording_profile(w->r), &view,
+                         &w->explanation->findings[file->view], w->outputs->options->max_bytes,
+                         output_file(out), ret_notes);
+    return output_commit(out, ret_bytes, ret_kept, err);
+}
+
+/* The disk is full, the pipe's reader gone: what was recorded, for hours it may be, goes into the
+ * current folder, or into that for temporary files.  Returns the file's path, which the caller
+ * frees; NULL: there is no room there, either. */
+static char *write_elsewhere(const struct writing *w, const struct file *file)
+{
+    const struct output_target *target = &file->target;
+    const char *temporary = getenv("TMPDIR");
+    const char *const folders[] = {".", temporary && *temporary ? temporary : "/tmp"};
+    char *written = NULL;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders && !written; i++) {
+        struct err unused = {0};
+        struct export_notes notes;
+        struct output_target other;
+        int64_t bytes;
+        bool kept;
+        char *path = xasprintf("%s/wallspy.%d%s%s", folders[i], getpid(),
+                               target->exporter->suffixes[0], target->gzip ? ".gz" : "");
+        if (output_plan(&other, path, target->exporter->name, true, &unused) == 0) {
+            if (try_file(w, file, &other, &notes, &bytes, &kept, &unused) == 0)
+                written = realpath(path, NULL);
+            output_target_release(&other);
+        }
+        free(path);
+    }
+    return written;
+}
+
+static void say_failed(const struct writing *w, const struct file *file, const struct err *err,
+                       bool kept)
+{
+    char *path = w->last && !kept ? write_elsewhere(w, file) : NULL;
+    if (path)
+        terminal_error("%s. The recording is in %s.", err->text, path);
+    else
+        terminal_error("%s", err->text);
+    free(path);
+}
+
+static int write_file(const struct writing *w, const struct file *file,
+                      const struct output_target *target, struct export_notes *ret_notes)
 {
     struct err err = {0};
-    struct output *out = NULL;
-    const struct view_options view = view_of(outputs, file);
     int64_t bytes = 0;
-    int error = output_begin(&out, target, signals_discard_wanted, &err);
-    if (error == 0) {
-        (void)exporter_write(target->exporter, recording_profile(r), &view,
-                             &explanation->findings[file->view], outputs->options->max_bytes,
-                             output_file(out), ret_notes);
-        error = output_commit(out, &bytes, &err);
-    }
+    bool kept = false;
+    int error = try_file(w, file, target, ret_notes, &bytes, &kept, &err);
     if (error == -ECANCELED)
         terminal_info("discarded, as asked: nothing was written");
     else if (error < 0)
-        terminal_error("%s", err.text);
+        say_failed(w, file, &err, kept);
     else if (target->descriptor < 0)
-        say_written(target, bytes, recording_elapsed_ns(r));
+        say_written(target, bytes, recording_elapsed_ns(w->r));
     return error;
 }
 
@@ -387,10 +440,11 @@ int outputs_write(struct outputs *outputs, struct recording *r, struct explanati
     struct export_notes all = {0};
     assign_all(outputs, recording_profile(r));
     explain(outputs, r, NULL, ret);
+    const struct writing w = {outputs, r, ret, true};
     for (size_t i = 0; i < outputs->n; i++) {
         struct export_notes notes = {0};
         const struct file *file = &outputs->files[i];
-        int error = write_file(outputs, file, &file->target, r, ret, &notes);
+        int error = write_file(&w, file, &file->target, &notes);
         first = first ? first : error;
         join_notes(&all, &notes);
     }
@@ -419,15 +473,14 @@ int outputs_snapshot(struct outputs *outputs, struct recording *r)
     quality_measure(recording_profile(r), &outputs->options->view);
     assign_all(outputs, recording_profile(r));
     explain(outputs, r, recording_sampler(r), &explanation);
+    const struct writing w = {outputs, r, &explanation, false};
     for (size_t i = 0; i < outputs->n; i++) {
         struct output_target target = outputs->files[i].target;
         struct text path = {0};
         output_snap_path(target.path, outputs->snapshots, &path);
         target.path = path.s;
         struct export_notes notes;
-        int error = target.in_place
-                        ? 0
-                        : write_file(outputs, &outputs->files[i], &target, r, &explanation, &notes);
+        int error = target.in_place ? 0 : write_file(&w, &outputs->files[i], &target, &notes);
         first = first ? first : error;
         text_release(&path);
     }

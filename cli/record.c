@@ -392,9 +392,7 @@ static int write_and_print(struct record *r, struct profile *p)
 static int finish(struct record *r)
 {
     int status;
-    signals_hear_stop();
-    if (!r->command && signals_stop_wanted())
-        terminal_info("stopping, writing… (again: discard)");
+    (void)report_discarded(); /* says that it stops */
     if (r->command && sampler_child_status(recording_sampler(r->recording), r->command, &status))
         signals_set_command(0);
     int percent_shown = -1;

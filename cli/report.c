@@ -85,7 +85,14 @@ bool report_naming(void *percent_shown, double share)
         terminal_progress(line.s);
         text_release(&line);
     }
-    return !signals_discard_wanted();
+    return !report_discarded();
+}
+
+bool report_discarded(void)
+{
+    if (signals_hear_stop())
+        terminal_info("stopping, writing… (again: discard)");
+    return signals_discard_wanted();
 }
 
 /* "  rule waits_meanwhile of main: share 0.79, candidates 1" */

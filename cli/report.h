@@ -13,6 +13,9 @@ void report_headline(struct recording *r);
 void report_progress(struct recording *r);
 /* While frames are named.  PERCENT_SHOWN: an int, −1 at first.  False: throw the recording away. */
 bool report_naming(void *percent_shown, double share);
+/* Does the user want the recording thrown away?  Asked now and then while it is written: tells of
+ * the first request to stop. */
+bool report_discarded(void);
 /* Appends the findings and the closing table.  VERBOSE: also the figures of each rule, whether it
  * applies or not, and the environment. */
 void report_add_answer(const struct groups *groups, const struct findings *findings, bool verbose,

@@ -28,11 +28,7 @@ static struct {
     atomic_int ctrl_c; /* while the command runs: it gets them too */
     atomic_int asked;  /* to stop, when there is no running command to ask */
     atomic_bool snapshot;
-    struct {
-        int number;
-        pid_t sender;
-        int64_t at_ns;
-    } last; /* the last one sent; the handler's own */
+    int64_t last_ns; /* when the last request came; the handler's own */
     atomic_bool heard;
 } state = {.wake_fd = -1};
 
@@ -74,17 +70,16 @@ static bool is_running(pid_t command)
            (!end.si_pid || end.si_code == CLD_TRAPPED || end.si_code == CLD_STOPPED);
 }
 
-/* timeout(1) sends its signal to its child, and then to the group of both.  A user who asks a
- * second time has read that wallspy stops. */
-static bool is_twin(int number, const siginfo_t *info)
+/* One act of a user's may send several signals: timeout(1) signals its child and then the group of
+ * both, sudo forwards what wallspy has got already, a shell hangs up its jobs before the kernel
+ * does, and systemd sends SIGTERM and SIGHUP.  A user who asks a second time has read that wallspy
+ * stops, and whose terminal is gone reads nothing. */
+static bool is_twin(int number)
 {
     int64_t now_ns = clock_now_ns();
-    bool twin = !state.heard && info->si_code <= 0 && number == state.last.number &&
-                info->si_pid == state.last.sender && now_ns - state.last.at_ns < UNHEARD_NS;
-    state.last.at_ns = now_ns;
-    state.last.number = info->si_code <= 0 ? number : 0;
-    state.last.sender = info->si_pid;
-    return twin;
+    bool soon = !state.heard && now_ns - state.last_ns < UNHEARD_NS;
+    state.last_ns = now_ns;
+    return state.asked && (soon || number == SIGHUP);
 }
 
 /* The shell of a script lets every command that it starts with `&` ignore SIGINT, but SIGINT is
@@ -125,7 +120,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
     else if (number == SIGUSR1)
         state.snapshot = true;
     else if ((number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT) &&
-             !is_twin(number, info))
+             !is_twin(number))
         ask_to_stop();
     (void)!write(state.wake_fd, &(uint64_t){1}, sizeof(uint64_t));
     errno = saved;
@@ -249,12 +244,14 @@ void signals_handle_here(void)
     (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
-void signals_hear_stop(void)
+bool signals_hear_stop(void)
 {
+    if (state.heard || !signals_stop_wanted())
+        return false;
     signals_drain();
-    if (signals_stop_wanted())
-        signals_wait(TWIN_NS);
+    signals_wait(TWIN_NS);
     state.heard = true;
+    return true;
 }
 
 bool signals_stop_wanted(void)

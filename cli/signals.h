@@ -53,9 +53,9 @@ void signals_drain(void); /* makes signals_fd() wait for the next one */
 
 /* Another thread, while the one that handles them cannot: handles those that have come. */
 void signals_handle_here(void);
-/* The request to stop has been handled.  Waits a little for its repetition (timeout(1) sends two):
- * a signal after that is a second request. */
-void signals_hear_stop(void);
+/* Is there a request to stop that nobody has heard?  It is heard now: after the moment in which its
+ * repetitions come (timeout(1) sends two), a signal is a second request. */
+bool signals_hear_stop(void);
 bool signals_stop_wanted(void);    /* end sampling and write */
 bool signals_discard_wanted(void); /* asked again: drop the file that is being written */
 bool signals_take_snapshot(void);  /* USR1 came since the last call, not for a command */

@@ -151,6 +151,36 @@ class Attached(InFolder):
             self.assertEqual(process.returncode, 0, err)
             self.expect_recording("o.json")
 
+    def test_what_cannot_be_written_where_it_should_be_is_written_elsewhere(self):
+        read_end, write_end = os.pipe()
+        os.close(read_end)
+        for output, more, reason in (("/dev/full", {}, "No space left on device"),
+                                     ("-", {"stdout": write_end}, "Broken pipe")):
+            with CliTarget("plain", user=False) as t:
+                process = sampling("-p", t.pid, "-d", "0.3", "-o", output, "-f", "speedscope",
+                                   **more)
+                _, err = process.communicate(timeout=20)
+            self.assertEqual(process.returncode, 1, err)
+            kept = f"wallspy.{process.pid}.json"
+            said = f"cannot write {output}: {reason}. The recording is in {os.path.realpath(kept)}."
+            self.assertIn(said, " ".join(err.split()).replace("wallspy: ", ""))
+            self.expect_recording(kept)
+        os.close(write_end)
+
+    def test_a_second_hangup_asks_for_nothing(self):
+        os.mkfifo("o.json")
+        with CliTarget("plain", user=False) as t:
+            process = sampling("-p", t.pid, "-d", "0.3", "-o", "o.json")
+            wait_until_it_writes(process)
+            process.send_signal(signal.SIGHUP)
+            await_text(process.stderr, "again: discard")
+            process.send_signal(signal.SIGHUP)
+            wait_until_taken(process.pid, signal.SIGHUP)
+            with open("o.json", encoding="utf-8") as fifo:
+                self.assertTrue(json.load(fifo))
+            _, err = process.communicate(timeout=5)
+            self.assertEqual(process.returncode, 0, err)
+
     def test_nobody_reads(self):
         os.mkfifo("o.json")
         read_end, write_end = os.pipe()
@@ -163,7 +193,7 @@ class Attached(InFolder):
                     fill(write_end)
                 wait_until_it_writes(process)
                 process.send_signal(signal.SIGINT)
-                wait_until_taken(process.pid, signal.SIGINT)
+                await_text(process.stderr, "again: discard")
                 self.assertIsNone(process.poll())
                 process.send_signal(signal.SIGINT)
                 _, err = process.communicate(timeout=5)
@@ -178,11 +208,12 @@ class Attached(InFolder):
         process = sampling("-d", "0.3", "-o", "o.json", "--", "sleep", "60")
         wait_until_it_writes(process, n_commands=1)
         (command,) = children(process.pid)
-        for _ in range(3):
-            self.assertIsNone(process.poll())
-            process.send_signal(signal.SIGTERM)
-            wait_until_taken(process.pid, signal.SIGTERM)
-            wait_until(lambda: has_ended(command))
+        process.send_signal(signal.SIGTERM)
+        wait_until(lambda: has_ended(command))
+        process.send_signal(signal.SIGTERM)
+        await_text(process.stderr, "again: discard")
+        self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGTERM)
         _, err = process.communicate(timeout=5)
         self.assertEqual(process.returncode, 128 + signal.SIGTERM, err)
         self.assertIn("discarded", err)
@@ -608,6 +639,16 @@ class InTerminal(InFolder):
         self.assertEqual(terminal.exit_code(), 3)
         with open("hup", encoding="utf-8") as told:
             self.assertEqual(told.read(), "hup\n")
+
+    def test_a_closed_terminal_keeps_the_recording(self):
+        """The shell hangs up its jobs, and so does the kernel when the shell has ended."""
+        with CliTarget("plain", user=False) as t:
+            terminal = self.spawn("--norc", "-i", program="bash")
+            terminal.press(f"{programs['wallspy']} -p {t.pid} -o o.json\n".encode())
+            terminal.read_until(b"Ctrl-C")
+            terminal.close()
+            wait_until(lambda: os.path.exists("o.json"))
+            self.expect_recording("o.json")
 
     def test_ctrl_z_stops_wallspy_and_holds_nobody(self):
         with CliTarget("plain", user=False) as t:

@@ -64,11 +64,12 @@ static int write_text(const char *path, const char *text, output_cancelled cance
     struct output_target t;
     struct output *out = NULL;
     int64_t bytes = 0;
+    bool kept = false;
     ck_assert_int_eq(output_plan(&t, path, "folded", false, err), 0);
     int r = output_begin(&out, &t, cancelled, err);
     if (r == 0) {
         (void)fputs(text, output_file(out));
-        r = output_commit(out, &bytes, err);
+        r = output_commit(out, &bytes, &kept, err);
     }
     output_target_release(&t);
     return r;
@@ -190,11 +191,12 @@ static int write_new_too_late(const char *path, struct err *err)
     struct output_target t;
     struct output *out = NULL;
     int64_t bytes = 0;
+    bool kept = false;
     ck_assert_int_eq(output_plan(&t, path, "folded", true, err), 0);
     ck_assert_int_eq(output_begin(&out, &t, NULL, err), 0);
     (void)fputs("new", output_file(out));
     put_file(path, "old");
-    int r = output_commit(out, &bytes, err);
+    int r = output_commit(out, &bytes, &kept, err);
     output_target_release(&t);
     return r;
 }
