@@ -205,6 +205,8 @@ static int print(const struct options *o, struct dump *dump, const struct proces
     struct dump_style style = {.full = o->full || o->view.internals,
                                .locals = o->locals,
                                .twice = o->twice_ns > 0,
+                               .subprocesses = o->subprocesses,
+                               .filtered = o->threads.n > 0,
                                .width = (size_t)terminal_data_width()};
     int error = o->json ? dump_json(dump, stdout) : dump_text(dump, &style, stdout);
     if (fflush(stdout) != 0 && !error)

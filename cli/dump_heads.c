@@ -121,10 +121,16 @@ static void count_threads(const struct dump *d, size_t first, struct thread_coun
     }
 }
 
-static void add_who_ran(const struct dump *d, const struct thread_count *c,
+/* "2 threads, none of them ran in …"; "2 of 50 threads, …" of a process ALL, 0: of several, or
+ * unknown. */
+static void add_who_ran(const struct dump *d, const struct thread_count *c, uint64_t all,
                         const struct dump_style *style, struct text *out)
 {
-    text_addf(out, "%zu thread%s", c->threads, c->threads == 1 ? "" : "s");
+    text_addf(out, "%zu ", c->threads);
+    if (style->filtered && all > c->threads)
+        text_addf(out, "of %llu threads", (unsigned long long)all);
+    else
+        text_addf(out, "thread%s", c->threads == 1 ? "" : "s");
     if (c->unknown)
         return; /* who knows */
     if (c->threads == 1)
@@ -171,7 +177,7 @@ static void add_line(const struct dump *d, const struct head *head, size_t n, co
     size_t start = line.len;
     const char *command = n == 1 ? command_of(d, *firsts) : head->command.s;
     text_add_tame(&line, command, strlen(command));
-    add_who_ran(d, &c, style, &who);
+    add_who_ran(d, &c, n == 1 ? proc_thread_count(p->pid) : 0, style, &who);
     if (style->full && p->python_version.ix) {
         const char *version = profile_text(d->profile, p->python_version);
         text_add(&who, "; CPython ");

@@ -75,6 +75,14 @@ void dump_look_begin(struct dump *d)
     d->look_begin_ns = clock_now_ns();
 }
 
+static bool is_zombie(const struct dumped *t)
+{
+    char text[PROC_TEXT_BYTES];
+    struct task_stat stat;
+    ssize_t len = proc_read_text(t->pid, t->tid, "stat", text, sizeof text);
+    return len > 0 && task_stat_parse(text, (size_t)len, &stat) == 0 && stat.state == 'Z';
+}
+
 static bool has_run(const struct dumped *t)
 {
     struct schedstat now;
@@ -111,11 +119,13 @@ void dump_look_end(struct dump *d)
     for (size_t i = 0; i < d->n; i++) {
         struct dumped *t = &d->threads[i];
         struct schedstat now;
-        t->ended = read_counts(t, &now) == -ESRCH;
-        t->ran = has_run(t);
+        int r = read_counts(t, &now); /* -ENOENT: by the path, of one that is gone */
+        t->ended = r == -ESRCH || r == -ENOENT;
+        t->ran = has_run(t) || (t->counted && t->ended); /* who ends runs */
+        t->ended |= t->ran && is_zombie(t);
         d->all_ran &= t->ran;
         d->any_ran |= t->ran || !t->counted || t->ended;
-        if (t->counted && !t->ended && read_counts(t, &now) == 0)
+        if (t->counted && r == 0)
             t->cpu_ns = (int64_t)(now.run_ns - t->counts.run_ns);
     }
 }

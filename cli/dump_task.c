@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "summary/frame_name.h"
 #include "summary/frame_role.h"
 #include "summary/short_name.h"
@@ -62,11 +63,17 @@ static size_t asyncio_from(const struct shown_frame *stack, size_t n)
     return from;
 }
 
+/* Forked processes have objects at one address. */
+uint64_t dump_task_key(process_id process, uint64_t address)
+{
+    return hash_u64(address) ^ hash_u64((uint64_t)process.ix << 1);
+}
+
 const struct listed_task *dump_task_awaited(const struct dump *d, const struct listed_task *t)
 {
     uint64_t at = 0;
     if (t->does != PY_TASK_WAITS || t->awaits != PY_AWAITS_TASK ||
-        !map_get(&d->tasks_by_address, t->awaited, &at))
+        !map_get(&d->tasks_by_address, dump_task_key(t->process, t->awaited), &at))
         return NULL;
     const struct listed_task *other = &d->tasks.items[at];
     return other->process.ix == t->process.ix ? other : NULL;

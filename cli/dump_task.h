@@ -12,5 +12,7 @@ void dump_task_add(struct dump *d, const struct listed_task *t, bool full, bool 
 const char *dump_task_kind(struct dump *d, const struct listed_task *t);
 /* The method of an object of asyncio's that T waits in ("Queue.get"); NULL: none. */
 const char *dump_task_method(struct dump *d, const struct listed_task *t);
+/* Of an object at ADDRESS of PROCESS, to tell it from those of others. */
+uint64_t dump_task_key(process_id process, uint64_t address);
 /* The task that T waits for; NULL: none, or unknown. */
 const struct listed_task *dump_task_awaited(const struct dump *d, const struct listed_task *t);

@@ -14,8 +14,10 @@ enum { MOST_FOLDS = 16, INDENT = 6 };
 void dump_tasks_read(struct dump *d, const struct process_set *processes)
 {
     task_list_add(&d->tasks, processes);
-    for (size_t i = 0; i < d->tasks.n; i++)
-        map_put(&d->tasks_by_address, d->tasks.items[i].task, i);
+    for (size_t i = 0; i < d->tasks.n; i++) {
+        const struct listed_task *t = &d->tasks.items[i];
+        map_put(&d->tasks_by_address, dump_task_key(t->process, t->task), i);
+    }
 }
 
 static size_t thread_of(const struct dump *d, const struct listed_task *t)
@@ -56,7 +58,7 @@ struct fold {
     char *words;  /* what they do, without what tells them apart */
     size_t first; /* of the dump's tasks */
     size_t n;
-    uint64_t owner; /* of the first */
+    uint64_t owner; /* of the first, dump_task_key() */
     bool owners_differ;
 };
 struct folds { /* zero-initialise */
@@ -73,6 +75,7 @@ static bool same_words(const void *item, const void *wanted)
 static void fold_task(struct dump *d, size_t task, bool full, struct folds *all)
 {
     const struct listed_task *t = &d->tasks.items[task];
+    uint64_t owner = dump_task_key(t->process, t->owner);
     struct text words = {0};
     text_add(&words, "");
     dump_task_add(d, t, full, false, &words);
@@ -83,10 +86,10 @@ static void fold_task(struct dump *d, size_t task, bool full, struct folds *all)
         all->items = array_reserve(all->items, &all->capacity, all->n + 1, sizeof *all->items);
         at = (uint32_t)all->n++;
         index_add(&all->index, hash, at);
-        all->items[at] = (struct fold){.words = xstrdup(words.s), .first = task, .owner = t->owner};
+        all->items[at] = (struct fold){.words = xstrdup(words.s), .first = task, .owner = owner};
     }
     all->items[at].n++;
-    all->items[at].owners_differ |= all->items[at].owner != t->owner;
+    all->items[at].owners_differ |= all->items[at].owner != owner;
     text_release(&words);
 }
 

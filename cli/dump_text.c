@@ -33,13 +33,22 @@ static void add_hidden(const size_t hidden[BRIEF_KINDS], struct text *out)
     text_add(out, " not shown: --full\n");
 }
 
+static bool any_ran(const struct dump *d, pid_t pid)
+{
+    bool ran = false;
+    for (size_t i = 0; i < d->n; i++)
+        ran |= d->threads[i].pid == pid && d->threads[i].ran;
+    return ran;
+}
+
 /* "4032 only waits for its children; with these: wallspy dump -s -p 4032", of the first such
  * process. */
-static void add_children(const struct dump *d, struct text *out)
+static void add_children(const struct dump *d, const struct dump_style *style, struct text *out)
 {
     for (size_t i = 0; i < d->n; i++) {
         const struct dumped *t = &d->threads[i];
-        if (t->tid != t->pid || t->side.thing != THING_CHILD || t->ran || dumped_launches(d, t))
+        if (t->tid != t->pid || t->side.thing != THING_CHILD || any_ran(d, t->pid) ||
+            style->subprocesses || dumped_launches(d, t))
             continue;
         text_addf(out, "%d only waits for its children; with these: wallspy dump -s -p %d\n",
                   t->pid, t->pid);
@@ -56,7 +65,7 @@ static void add_tail(const struct dump *d, const struct dump_groups *groups,
         for (unsigned k = 0; k < BRIEF_KINDS; k++)
             hidden[k] += groups->items[i].hidden[k];
     text_add(&line, "");
-    add_children(d, &line);
+    add_children(d, style, &line);
     add_hidden(hidden, &line);
     if (groups->sources.newer) {
         const char *base = path_base(groups->sources.newer);

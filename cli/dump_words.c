@@ -111,6 +111,8 @@ void dump_words_state(const struct dump *d, const struct dumped *t, const struct
         text_add(out, words[t->state]);
     if (t->gil.gil == PY_GIL_HOLDING)
         text_add(out, ", holds the GIL");
+    if (t->sampled && t->ended)
+        text_add(out, ", and has ended since");
     if (t->wchan[0] && style->full)
         add_tame(out, " (kernel: ", t->wchan, ")");
     if (t->sampled && !t->complete)

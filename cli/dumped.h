@@ -80,10 +80,11 @@ const char *dumped_state(const struct dumped *d); /* "running", "runnable", "blo
 /* Who held the GIL that T waits for; NULL: nobody just then, or unknown. */
 const struct dumped *dumped_gil_holder(const struct dump *d, const struct dumped *t);
 struct dump_style {
-    bool full;    /* all frames, their whole names and paths */
-    bool locals;  /* arguments of Python's functions */
-    bool twice;   /* two looks were asked for: say of each thread whether it ran */
-    size_t width; /* columns of a line */
+    bool full;                   /* all frames, their whole names and paths */
+    bool locals;                 /* arguments of Python's functions */
+    bool twice;                  /* two looks were asked for: say of each thread whether it ran */
+    bool subprocesses, filtered; /* -s was given; --thread was */
+    size_t width;                /* columns of a line */
 };
 /* As text: what is wrong first, then each stack once, with the list of its threads.  Returns 0 or
  * the negative errno of the first failed write. */

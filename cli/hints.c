@@ -51,8 +51,9 @@ struct named_process {
 
 struct namesakes {
     const char *name;
-    struct named_process *processes;
+    struct named_process *processes; /* the user's; root's are all */
     size_t n, capacity;
+    size_t others; /* so many of other users */
 };
 
 /* Does the file name of one of the first two arguments (the program, or an interpreter's script)
@@ -76,10 +77,13 @@ static void consider(struct namesakes *list, pid_t pid)
     struct task_stat stat;
     ssize_t len = proc_read_text(pid, 0, "stat", buf, sizeof buf);
     if (pid == getpid() || len <= 0 || task_stat_parse(buf, (size_t)len, &stat) < 0 ||
-        stat.state == 'Z' || proc_status(pid, 0, &status) < 0 || status.uid != getuid())
+        stat.state == 'Z' || proc_status(pid, 0, &status) < 0 ||
+        (!str_starts(stat.comm, list->name) && !arguments_name(pid, list->name)))
         return;
-    if (!str_starts(stat.comm, list->name) && !arguments_name(pid, list->name))
+    if (geteuid() != 0 && status.uid != getuid()) {
+        list->others++;
         return;
+    }
     list->processes =
         array_reserve(list->processes, &list->capacity, list->n + 1, sizeof *list->processes);
     list->processes[list->n++] = (struct named_process){pid, stat.start_ticks};
@@ -152,16 +156,29 @@ static void add_row(const struct named_process *p, struct text *out)
     text_release(&line);
 }
 
+static void tell_none(const struct namesakes *list)
+{
+    const char *name = list->name;
+    if (list->others)
+        terminal_error("-p takes process ids, and no process of yours is named %s. %zu of other "
+                       "users: sudo finds them.",
+                       name, list->others);
+    else
+        terminal_error("-p takes process ids, and no process%s is named %s.",
+                       geteuid() == 0 ? "" : " of yours", name);
+}
+
 void hints_processes(const char *name)
 {
     struct namesakes list = {.name = name};
     struct text rows = {0};
     find_all(&list);
     if (!list.n) {
-        terminal_error("-p takes process ids, and no process of yours is named %s.", name);
+        tell_none(&list);
         return;
     }
-    terminal_error("-p takes process ids. Your processes named %s, youngest first:", name);
+    terminal_error("-p takes process ids. %srocesses named %s, youngest first:",
+                   geteuid() == 0 ? "P" : "Your p", name);
     qsort(list.processes, list.n, sizeof *list.processes, by_age);
     text_addf(&rows, "  %8s  %8s  %s\n", "pid", "age", "command");
     for (size_t i = 0; i < list.n && i < MAX_ROWS; i++)

@@ -356,6 +356,10 @@ static void write_profile(struct json *j, const struct document *d,
 static int64_t opening_profile(const struct document *d)
 {
     size_t i = 0;
+    while (!d->plan.n_active && i < d->plan.n && d->plan.profiles[i].weight != WEIGHT_OFF_CPU)
+        i++;
+    if (!d->plan.n_active) /* "ALL active" is empty */
+        return (int64_t)i;
     if (d->plan.several)
         return 0;
     while (i < d->plan.n_active && timeline_is_one_wait(d->paths, d->summaries.threads[i].thread))

@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/minmax.h"
 #include "target/proc.h"
 
 struct source_file {
@@ -38,11 +39,18 @@ static int64_t started_ns(pid_t pid)
     return now.tv_sec * NS_PER_S + now.tv_nsec - age;
 }
 
+static int64_t ns_of(const struct timespec *time)
+{
+    return time->tv_sec * NS_PER_S + time->tv_nsec;
+}
+
+/* rsync(1), tar(1) and package managers give a new file the time at which it was written elsewhere:
+ * when it came here is its time of change. */
 static bool is_newer(pid_t pid, const struct stat *st)
 {
     enum { TICK_NS = 20 * NS_PER_MS }; /* start times have hundredths of a second */
     int64_t started = started_ns(pid);
-    int64_t written = st->st_mtim.tv_sec * NS_PER_S + st->st_mtim.tv_nsec;
+    int64_t written = max_i64(ns_of(&st->st_mtim), ns_of(&st->st_ctim));
     return started == INT64_MAX || written > started + TICK_NS;
 }
 

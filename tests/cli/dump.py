@@ -386,6 +386,7 @@ class Text(unittest.TestCase):
             with Hung(sys.executable, str(script), "queue") as target:
                 self.assertIn("   collect(3)", "\n".join(dump(target.pid)))
                 script.write_text("# something else\n" * 100)
+                os.utime(script, (0, 0))  # as cp -p and rsync -t do
                 lines = dump(target.pid)
         self.assertNotIn("something else", "\n".join(lines))
         self.assertEqual(lines[-1], "job.py is newer than the process: its lines are not shown")
@@ -401,6 +402,17 @@ class Text(unittest.TestCase):
                     make(script)
                     found = block(dump(target.pid), r"^\d+ main ")
                 self.assertRegex(found[-1], r"^    <module> +job\.py:\d+$")
+
+    def test_a_process_that_ends_during_the_look(self):
+        with subprocess.Popen(["sleep", "0.4"]) as process:
+            lines = dump(process.pid)
+        self.assertIn("1 thread, which ran in the 0.", " ".join(lines))
+        self.assertRegex("\n".join(lines), r"(?m)^\d+ main .*, and has ended since$")
+
+    def test_a_thread_of_many(self):
+        with native("spin") as target:
+            lines = dump(target.pid, "--thread", "spinner")
+        self.assertRegex(" ".join(lines[:2]), r"1 of 2 threads, which ran in the 0\.\d+ s ")
 
     def test_zombie(self):
         with subprocess.Popen(["true"]) as process:
