@@ -21,7 +21,8 @@ FILE *output_file(struct output *out);
 /* Finishes the file: flush, sync, owner (SUDO_UID under sudo), rename.  Frees OUT in any case.
  * Call it also after a failed write; it then says why.  If it fails the older file stays; if that
  * file alone is the obstacle, *RET_KEPT is true, and ERR names the file that has the recording.
- * *RET_BYTES is the file's size.  Returns 0, or a negative errno with ERR: -ECANCELED, -ENOSPC, -EPIPE, -EROFS, … */
+ * *RET_BYTES is the file's size.  Returns 0, or a negative errno with ERR: -ECANCELED, -ENOSPC,
+ * -EPIPE, -EROFS, … */
 int output_commit(struct output *out, int64_t *ret_bytes, bool *ret_kept, struct err *err);
 /* Drops the file.  NULL is fine; returns NULL. */
 struct output *output_discard(struct output *out);
