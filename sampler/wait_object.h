@@ -1,6 +1,6 @@
 /* The file, pipe or socket that a blocked thread waits for, where its system call takes a file
- * descriptor, or polls one and no other.  It is read together with the stack, because a moment
- * later the descriptor may be another file's. */
+ * descriptor, or polls one and no other, or looks up a path.  It is read together with the stack,
+ * because a moment later the descriptor may be another file's. */
 #pragma once
 
 #include "sampler/message.h"
@@ -12,12 +12,13 @@ struct wait_object {
     uint64_t args[2];
     uint64_t fd;
     enum syscall_flow flow;
-    uint32_t len; /* of its link; 0: it has none */
+    uint32_t len; /* of its link, or path; 0: it has none */
     char link[512];
 };
 
 /* Finds the descriptor for which call NUMBER of a thread of P waits, and reads its link
- * /proc/PID/fd/FD.  No thread may be held.  Source: proc(5), poll(2). */
+ * /proc/PID/fd/FD; or the path that the call looks up, with the folder that it is relative to.  No
+ * thread may be held.  Source: proc(5), poll(2), path_resolution(7). */
 void wait_object_look_up(struct wait_object *ret, const struct process *p, int64_t number,
                          const uint64_t args[6]);
 /* Adds O to R's message M, if M's thread waits for it.  Without room it is left out. */

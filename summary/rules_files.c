@@ -17,7 +17,10 @@ struct file_call {
 static struct file_call use_of(const char *call)
 {
     static const struct file_call uses[] = {
-        {"sync", "syncing", "a sync"},          {"read", "reading", "a read"},
+        {"sync", "syncing", "a sync"},          {"readlink", "looking up", "a look-up"},
+        {"read", "reading", "a read"},          {"access", "looking up", "a look-up"},
+        {"rename", "renaming", "a call"},       {"unlink", "removing", "a call"},
+        {"mkdir", "making", "a call"},          {"rmdir", "removing", "a call"},
         {"write", "writing", "a write"},        {"open", "opening", "an open"},
         {"getdents", "listing", "a call"},      {"stat", "looking up", "a look-up"},
         {"lock", "locking", "a lock"},          {"sendfile", "sending", "a call"},

@@ -8,7 +8,8 @@
 
 enum { MAX_FILES = 1000 };
 
-/* The link of a descriptor is a path, "pipe:[123]", "socket:[123]" or "anon_inode:[eventfd]".  Of
+/* The link of a descriptor is a path, "pipe:[123]", "socket:[123]" or "anon_inode:[eventfd]"; that of
+ * a call that looks up a path is the path.  Of
  * what is polled only a pipe or socket is named: a read of it is the same wait. */
 void wait_object(const struct sample_message *m, struct text *out)
 {
@@ -17,7 +18,8 @@ void wait_object(const struct sample_message *m, struct text *out)
     text_clear(out);
     text_add_bytes(&link, (const char *)m + m->wait_object_offset, m->wait_object_bytes);
     bool stream = link.len && (str_starts(link.s, "pipe:") || str_starts(link.s, "socket:"));
-    if (!stream && !syscall_takes_fd(m->snapshot.syscall))
+    if (!stream && !syscall_takes_fd(m->snapshot.syscall) &&
+        syscall_path_argument(m->snapshot.syscall) < 0)
         text_clear(&link);
     if (link.len && str_starts(link.s, anonymous)) {
         const char *kind = link.s + strlen(anonymous);

@@ -409,6 +409,20 @@ class Text(unittest.TestCase):
         self.assertIn("1 thread, which ran in the 0.", " ".join(lines))
         self.assertRegex("\n".join(lines), r"(?m)^\d+ main .*, and has ended since$")
 
+    def test_the_path_that_a_call_looks_up(self):
+        """A FIFO without a writer, whose open waits; relative to the folder, and to a descriptor."""
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkfifo(os.path.join(folder, "fifo"))
+            for code in ("os.chdir(sys.argv[1]); os.open('fifo', 0)",
+                         "os.open(sys.argv[1] + '/fifo', 0)",
+                         "os.open('fifo', 0, dir_fd=os.open(sys.argv[1], 0))"):
+                ready = "import os, sys; print('ready', flush=True); "
+                line = [sys.executable, "-c", ready + code, folder]
+                with self.subTest(code), Target(line, "ready") as t:
+                    wait_for_rest(t.pid)
+                    lines = dump(t.pid)
+                    self.assertRegex("\n".join(lines), rf"(?m) in openat of {folder}/fifo$")
+
     def test_a_thread_of_many(self):
         with native("spin") as target:
             lines = dump(target.pid, "--thread", "spinner")

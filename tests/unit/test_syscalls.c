@@ -55,6 +55,9 @@ END_TEST
 START_TEST(flags_say_what_a_stop_does)
 {
     ck_assert(syscall_takes_fd(SYS_ioctl) && !syscall_takes_fd(SYS_futex));
+    ck_assert_int_eq(syscall_path_argument(SYS_stat), 0);
+    ck_assert_int_eq(syscall_path_argument(SYS_openat), 1);
+    ck_assert_int_eq(syscall_path_argument(SYS_read), -1);
     ck_assert_int_eq(syscall_flow(SYS_accept4), FLOW_IN);
     ck_assert_int_eq(syscall_flow(SYS_connect), FLOW_OUT);
     ck_assert_int_eq(syscall_flow(SYS_poll), FLOW_NONE);
