@@ -48,10 +48,14 @@ static bool read_epoll(const struct peer_wait *w, struct watch_list *ret)
     struct epoll_item *items = xcalloc(MOST_WATCHED, sizeof *items);
     ssize_t len = descriptor_read_info(w->pid, w->args[0], info, FDINFO_BYTES);
     size_t n = len >= 0 ? descriptor_epoll_items(info, items, MOST_WATCHED) : 0;
+    /* One without these two waits for nothing: it was taken once (EPOLLONESHOT), and is not armed
+     * again (fs/eventpoll.c, ep_send_events(), do_epoll_ctl()). */
     for (size_t i = 0; i < n && i < MOST_WATCHED; i++)
-        add_watched(ret, items[i].fd, items[i].inode, items[i].events & EPOLLIN,
-                    items[i].events & EPOLLOUT);
-    ret->all = n;
+        if (items[i].events & (EPOLLERR | EPOLLHUP))
+            add_watched(ret, items[i].fd, items[i].inode, items[i].events & EPOLLIN,
+                        items[i].events & EPOLLOUT);
+    if (n > MOST_WATCHED)
+        ret->all += n - MOST_WATCHED;
     ret->cut = len == FDINFO_BYTES - 1;
     free(items);
     free(info);

@@ -14,6 +14,7 @@ enum { MOST_LOCKS = 64, LOCK_INFO_BYTES = 16 * 1024, FLOCK_KINDS = 3 /* LOCK_SH 
 /* The lock that the thread waits for. */
 struct wanted_lock {
     bool by_flock, write;
+    pid_t owner;         /* of a POSIX lock: those of this process are in nobody's way */
     uint64_t start, end; /* END is part of it */
     struct descriptor_file file;
 };
@@ -42,8 +43,10 @@ static bool which_lock(const struct peer_wait *w, struct wanted_lock *ret)
     *ret = (struct wanted_lock){.by_flock = w->number == SYS_flock, .end = UINT64_MAX};
     if (!descriptor_find_file(w->pid, w->args[0], &ret->file))
         return false;
-    if (!ret->by_flock)
+    if (!ret->by_flock) {
+        ret->owner = w->args[1] == F_SETLKW ? w->pid : 0;
         return (w->args[1] == F_SETLKW || w->args[1] == F_OFD_SETLKW) && read_range(w, ret);
+    }
     ret->write = (w->args[1] & FLOCK_KINDS) == LOCK_EX;
     return ret->write || (w->args[1] & FLOCK_KINDS) == LOCK_SH;
 }
@@ -55,7 +58,7 @@ static bool has_lock(const struct fd_user *user, const void *ctx)
     char info[LOCK_INFO_BYTES];
     struct file_lock locks[MOST_LOCKS];
     struct descriptor_file file;
-    if (!descriptor_find_file(user->pid, user->fd, &file) ||
+    if (user->pid == wanted->owner || !descriptor_find_file(user->pid, user->fd, &file) ||
         !descriptor_same_file(&file, &wanted->file) ||
         descriptor_read_info(user->pid, user->fd, info, sizeof info) < 0)
         return false;
@@ -71,7 +74,8 @@ static bool has_lock(const struct fd_user *user, const void *ctx)
 }
 
 /* If the thread's own descriptor has the lock already, and wants to change it, all processes that
- * inherited the descriptor show it, too: the one in the way is unknown. */
+ * inherited the descriptor show it, too: the one in the way is unknown.  A POSIX lock is shown by
+ * its owner alone (fs/locks.c, __show_fd_locks()). */
 static bool has_one_itself(const struct peer_wait *w)
 {
     char info[LOCK_INFO_BYTES];
@@ -87,7 +91,7 @@ void peer_find_lock(struct peer_looks *l, const struct peer_wait *w, struct peer
     uint64_t inode;
     if (descriptor_parse_link(w->link, &inode) != DESCRIPTOR_FILE || !which_lock(w, &wanted))
         return;
-    if (!has_one_itself(w))
+    if (wanted.owner || !has_one_itself(w))
         ret->later = !peer_users_find(l, w, w->link, has_lock, &wanted, &users);
     if (ret->later)
         return;

@@ -57,8 +57,11 @@ static void find_unix(struct peer_looks *l, const struct peer_wait *w, uint64_t 
         return;
     ret->side.thing = THING_SOCKET;
     peer_users_answer(l, &users, ret);
-    if (other.path[0])
-        ret->side.blocker.host = path_of(l, &other);
+    if (!other.path[0])
+        return;
+    ret->side.blocker.host = path_of(l, &other);
+    if (ret->side.blocker.kind == BLOCKER_UNKNOWN) /* another user's: the path says which */
+        ret->side.blocker.kind = BLOCKER_PEER;
 }
 
 /* The bytes on their way: a sender waits for room, any other thread for bytes to come. */

@@ -392,6 +392,12 @@ static bool handle_one(struct wait_peers *w)
  * The other end of a pipe is handed on to a child, a file's lock to the process that waited for it
  * longer: that wakes nobody. */
 
+/* Is it the same one, and has not been stopped, nor become another program, since? */
+static bool is_as_before(const struct blocker *a, const struct blocker *b)
+{
+    return blockers_are_same(a, b) && a->fate == b->fate && a->name.ix == b->name.ix;
+}
+
 /* Looks from before SINCE_NS are no answer. */
 static void look_again(struct wait_peers *w, struct answered_wait *answered, int64_t since_ns)
 {
@@ -404,7 +410,7 @@ static void look_again(struct wait_peers *w, struct answered_wait *answered, int
         answered->due_ns = since_ns + answered->pause_ns;
         answered->pause_ns = min_i64(2 * answered->pause_ns, longest_pause_ns);
     }
-    if (!blockers_are_same(&answer.side.blocker, &answered->side.blocker))
+    if (!is_as_before(&answer.side.blocker, &answered->side.blocker))
         w->host->change(w->host->ctx, call.task, &answer.side, clock_now_ns());
     answered->side = answer.side;
 }

@@ -115,6 +115,15 @@ wait("except", "poll", None, "3 connections to", select.select, [to[2]], [], [to
 wait("outputs", "pipe", one.pid, "sleep", polled, one.stdout)
 wait("select", "poll", None, f"2 connections to 127.0.0.1:{upstream}, nothing received",
      select.select, [to[2], to[3]], [], [])
+def once():  # what a one-shot item had is taken: it waits for the connection alone
+    e = select.epoll()
+    taken = os.pipe()
+    os.write(taken[1], b"x")
+    e.register(taken[0], select.EPOLLIN | select.EPOLLONESHOT)
+    e.register(to[2], select.EPOLLIN)
+    while len(e.poll(0)) == 0: pass
+    e.poll()
+wait("once", "poll", silent.pid, f"a connection to 127.0.0.1:{upstream} of {silent.pid} (", once)
 if hasattr(os, "pidfd_open"):
     wait("pidfd", "poll", child.pid, "the end of", polled, os.pidfd_open(child.pid))
 
@@ -123,7 +132,7 @@ def holder(path, statement):
             "\nprint('held', flush=True); time.sleep(600)", path, stdout=subprocess.PIPE)
     p.stdout.readline()
     return p
-paths = [folder + "/lock%d" % i for i in range(4)]
+paths = [folder + "/lock%d" % i for i in range(5)]
 files = []
 for path in paths:
     open(path, "w").close()
@@ -133,6 +142,9 @@ wait("flock", "file-lock", flocker.pid, "", fcntl.flock, files[0], fcntl.LOCK_SH
 posix = holder(paths[1], "fcntl.lockf(f, fcntl.LOCK_EX, 100, 50)")
 far_away = holder(paths[1], "fcntl.lockf(f, fcntl.LOCK_EX, 100, 500)")  # no lock that is in the way
 wait("lockf", "file-lock", posix.pid, "", fcntl.lockf, files[1], fcntl.LOCK_EX, 10, 100)
+more = holder(paths[4], "fcntl.lockf(f, fcntl.LOCK_EX, 100, 50)")
+fcntl.lockf(files[4], fcntl.LOCK_EX, 10)  # what it has itself is in nobody's way
+wait("more", "file-lock", more.pid, "", fcntl.lockf, files[4], fcntl.LOCK_EX, 10, 100)
 readers = [holder(paths[2], "fcntl.lockf(f, fcntl.LOCK_SH)") for _ in range(2)]
 both = f"2 processes: {readers[0].pid} ("
 wait("readers", "file-lock", None, both, fcntl.lockf, files[2], fcntl.LOCK_EX)
@@ -146,7 +158,7 @@ inherited.wait()
 wait("heir", "file-lock", heir, "", fcntl.flock, files[3], fcntl.LOCK_EX)
 
 helpers = [child, other, one, second, full, *two, feeder, partner, silent, flocker, posix,
-           far_away, *readers]
+           far_away, more, *readers]
 for t in threads: t.start()
 time.sleep(0.5)
 print(json.dumps({"known": known, "helpers": [h.pid for h in helpers] + [heir]}), flush=True)
