@@ -136,11 +136,23 @@ void peer_answer_socket(struct peer_looks *l, const struct peer_wait *w, const s
         find_process(l, w, &other, ret);
 }
 
+bool peer_socket_is_unix(const struct peer_looks *l, pid_t pid, uint64_t inode)
+{
+    struct net_socket known;
+    struct unix_socket socket;
+    return !net_look_has(&l->net, inode, &known) && net_is_here(pid) &&
+           unix_socket_read(inode, &socket) == 0;
+}
+
 void peer_find_socket(struct peer_looks *l, const struct peer_wait *w, struct peer_answer *ret)
 {
     struct net_socket socket;
     uint64_t inode;
     (void)descriptor_parse_link(w->link, &inode);
+    if (peer_socket_is_unix(l, w->pid, inode)) {
+        find_unix(l, w, inode, ret);
+        return;
+    }
     switch (net_look_find(&l->net, w->pid, inode, &socket)) {
     case NET_UNKNOWN:
         ret->later = true;

@@ -3,6 +3,9 @@
 
 #include "waits/peer_looks.h"
 
+/* Is the socket INODE of process PID a unix one?  One that is in the tables of the network is not;
+ * of others the kernel is asked, which takes less than to read those tables for nothing. */
+bool peer_socket_is_unix(const struct peer_looks *l, pid_t pid, uint64_t inode);
 /* Whom the wait W for a socket is for. */
 void peer_find_socket(struct peer_looks *l, const struct peer_wait *w, struct peer_answer *ret);
 

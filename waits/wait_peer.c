@@ -31,7 +31,7 @@ static const int64_t longest_pause_ns = INT64_C(32) * NS_PER_S; /* of those with
 struct answered_wait {
     struct blocked_call call;
     struct wait_side side;    /* the last answer */
-    int64_t due_ns, pause_ns; /* no look before; until the next but one */
+    int64_t due_ns, pause_ns; /* no look before; until the next but one, if there are pauses */
 };
 
 struct wait_peers {
@@ -292,6 +292,12 @@ static void put_wait(struct wait_peers *w, const struct blocked_call *call, cons
     w->host->complete(w->host->ctx, call->task, profile_wait(w->profile, wait));
 }
 
+/* Several have the other side, or nobody who was found: of several one may be left later. */
+static bool may_change(const struct wait_side *side)
+{
+    return side->blocker.kind == BLOCKER_SEVERAL || side->blocker.kind == BLOCKER_UNKNOWN;
+}
+
 static void put_answer(struct wait_peers *w, const struct blocked_call *call, wait_id open,
                        const struct peer_answer *answer)
 {
@@ -302,7 +308,7 @@ static void put_answer(struct wait_peers *w, const struct blocked_call *call, wa
     struct wait wait = *old;
     wait.side = answer->side;
     put_wait(w, call, &wait);
-    if (blocker_is_process(&wait.side.blocker) ||
+    if (blocker_is_process(&wait.side.blocker) || may_change(&wait.side) ||
         (has_only_address(&wait.side) && (!call->socket || may_have_process(w, call))))
         add_answered(w, call, &wait.side);
 }
@@ -330,6 +336,8 @@ static bool handle_socket(struct wait_peers *w, const struct blocked_call *call,
     struct net_socket socket;
     struct peer_answer answer = {0};
     struct peer_wait wait = wait_of(w, call);
+    if (peer_socket_is_unix(&w->looks, wait.pid, call->socket))
+        return false;
     switch (net_look_find(&w->looks.net, wait.pid, call->socket, &socket)) {
     case NET_UNKNOWN:
         enqueue(w, call);
@@ -395,7 +403,8 @@ static bool handle_one(struct wait_peers *w)
 /* Is it the same one, and has not been stopped, nor become another program, since? */
 static bool is_as_before(const struct blocker *a, const struct blocker *b)
 {
-    return blockers_are_same(a, b) && a->fate == b->fate && a->name.ix == b->name.ix;
+    return blockers_are_same(a, b) && a->fate == b->fate && a->name.ix == b->name.ix &&
+           a->n == b->n;
 }
 
 /* Looks from before SINCE_NS are no answer. */
@@ -406,7 +415,8 @@ static void look_again(struct wait_peers *w, struct answered_wait *answered, int
     call.since_ns = since_ns;
     if (since_ns < answered->due_ns || !look(w, &call, &answer) || !is_final(&answer))
         return;
-    if (has_only_address(&answer.side) || answer.side.blocker.net == NET_TCP) {
+    if (has_only_address(&answer.side) || answer.side.blocker.net == NET_TCP ||
+        may_change(&answer.side)) {
         answered->due_ns = since_ns + answered->pause_ns;
         answered->pause_ns = min_i64(2 * answered->pause_ns, longest_pause_ns);
     }
@@ -441,6 +451,8 @@ static void look_at_fresh(struct wait_peers *w)
     struct net_socket unused;
     wait_id open;
     const struct blocked_call *call = &w->fresh;
+    if (peer_socket_is_unix(&w->looks, target_of(w, call).pid, call->socket))
+        return;
     if (net_look_find(&w->looks.net, target_of(w, call).pid, call->socket, &unused) == NET_UNKNOWN)
         (void)net_look_run(&w->looks.net, LONGEST_LOOK_NS);
     if (still_open(w, call, &open))
