@@ -18,7 +18,24 @@ START_TEST(attached_the_second_request_discards)
     ck_assert(!signals_stop_wanted());
     (void)raise(SIGTERM);
     ck_assert(signals_stop_wanted() && !signals_discard_wanted());
+    ck_assert(signals_hear_stop() && !signals_hear_stop());
     (void)raise(SIGINT);
+    ck_assert(signals_discard_wanted());
+}
+END_TEST
+
+/* As sudo, systemd and a shell with the kernel send them: of one act of the user's. */
+START_TEST(signals_that_come_together_are_one_request)
+{
+    signals_open(false);
+    (void)raise(SIGTERM);
+    (void)raise(SIGINT);
+    (void)raise(SIGHUP);
+    ck_assert(signals_stop_wanted() && !signals_discard_wanted());
+    (void)signals_hear_stop();
+    (void)raise(SIGHUP); /* the terminal is gone: nobody has read anything */
+    ck_assert(!signals_discard_wanted());
+    (void)raise(SIGTERM);
     ck_assert(signals_discard_wanted());
 }
 END_TEST
@@ -82,7 +99,7 @@ START_TEST(signals_are_noticed_without_a_descriptor)
     signals_drain();
     ck_assert(signals_stop_wanted());
     signals_wait(NS_PER_MS);
-    signals_hear_stop();
+    ck_assert(signals_hear_stop());
     (void)raise(SIGINT);
     ck_assert(signals_discard_wanted());
 }
@@ -142,6 +159,7 @@ int main(void)
     Suite *suite = suite_create("signals");
     TCase *tcase = tcase_create("signals");
     tcase_add_test(tcase, attached_the_second_request_discards);
+    tcase_add_test(tcase, signals_that_come_together_are_one_request);
     tcase_add_test(tcase, what_was_ignored_stays_so);
     tcase_add_test(tcase, an_interrupt_ends_an_attached_recording_in_the_background);
     tcase_add_test(tcase, a_launched_command_inherits_an_ignored_interrupt);
