@@ -8,8 +8,8 @@
 const char *syscall_name(int64_t number); /* "futex"; NULL if unknown */
 /* Its first argument is a file descriptor, so that naming the object helps. */
 bool syscall_takes_fd(int64_t number);
-/* Which of its arguments is the address of the path of a file that it looks up first: 0; 1 where the
- * argument before is the folder's descriptor; −1: none. */
+/* Which of its arguments is the address of a path that it looks up: 0; 1 where the argument before
+ * is the folder's descriptor; −1: none. */
 int syscall_path_argument(int64_t number);
 enum syscall_flow { FLOW_NONE, FLOW_IN, FLOW_OUT };
 /* Does it wait to take something from its descriptor (a connection, too), or to pass something on

@@ -8,9 +8,9 @@
 
 enum { MAX_FILES = 1000 };
 
-/* The link of a descriptor is a path, "pipe:[123]", "socket:[123]" or "anon_inode:[eventfd]"; that of
- * a call that looks up a path is the path.  Of
- * what is polled only a pipe or socket is named: a read of it is the same wait. */
+/* The link of a descriptor is a path, "pipe:[123]", "socket:[123]" or "anon_inode:[eventfd]"; of a
+ * call that looks up a path it is the path.  Of what is polled only a pipe or socket is named: a
+ * read of it is the same wait. */
 void wait_object(const struct sample_message *m, struct text *out)
 {
     static const char anonymous[] = "anon_inode:";

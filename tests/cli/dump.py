@@ -410,7 +410,7 @@ class Text(unittest.TestCase):
         self.assertRegex("\n".join(lines), r"(?m)^\d+ main .*, and has ended since$")
 
     def test_the_path_that_a_call_looks_up(self):
-        """A FIFO without a writer, whose open waits; relative to the folder, and to a descriptor."""
+        """A FIFO without a writer, whose open waits; relative to a folder, and a descriptor."""
         with tempfile.TemporaryDirectory() as folder:
             os.mkfifo(os.path.join(folder, "fifo"))
             for code in ("os.chdir(sys.argv[1]); os.open('fifo', 0)",
