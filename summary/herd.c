@@ -49,15 +49,28 @@ static bool wakes_them(const struct thread_group *group, int64_t waking_ns)
     return (uint64_t)waking_ns / LEAST_WAKE_NS >= rule_usage_of(group).voluntary;
 }
 
-/* Which condition each waits for, and which one is told, is not read: another one may be told. */
-void add_herd(const struct scene *s, const struct thread_group *group, uint32_t node,
-              struct text *words)
+/* Does GROUP wait at NODE to be woken?  Those that are woken all at once wait for the condition's
+ * mutex next, most of the time. */
+static bool waits_to_be_woken(const struct scene *s, struct thread_group *group, uint32_t node)
 {
+    static const double least_share = 0.1;
     enum futex_kind futex = call_tree_node(s->g->tree, node).futex;
+    int64_t ns = 0;
+    if (futex != FUTEX_LOCK)
+        return futex == FUTEX_CONDITION || futex == FUTEX_SEMAPHORE;
+    for (uint32_t i = 1; i <= call_tree_count(s->g->tree); i++)
+        if (call_tree_node(s->g->tree, i).futex == FUTEX_CONDITION)
+            ns += tally_self(&group->tally, i);
+    return share_of(ns, group->wall_ns) >= least_share;
+}
+
+/* Which condition each waits for, and which one is told, is not read: another one may be told. */
+void add_herd(const struct scene *s, struct thread_group *group, uint32_t node, struct text *words)
+{
     struct stack_times times;
     struct call_path path;
-    if ((futex != FUTEX_CONDITION && futex != FUTEX_SEMAPHORE) ||
-        group->n_threads < LEAST_THREADS || !rule_has_frame(s, wakes_all))
+    if (group->n_threads < LEAST_THREADS || !rule_has_frame(s, wakes_all) ||
+        !waits_to_be_woken(s, group, node))
         return;
     const struct profile_thread *waker = waker_of(s, group->threads[0]->thread->process, &times);
     if (waker && wakes_them(group, times.wall_ns) && rule_path_in(s, waker, &times, &path)) {

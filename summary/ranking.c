@@ -140,7 +140,9 @@ static bool is_said(const struct findings *all, const struct finding *f)
 {
     for (size_t k = 0; k < all->n_printed; k++) {
         const struct finding *printed = all->printed[k];
-        bool no_news = f->aside || (f->unless && str_eq(f->unless, printed->rule));
+        /* Where one waits is no reason why another, whom it waits for, loses time. */
+        bool of_other = describes(printed) && !same(printed->about, f->about);
+        bool no_news = (f->aside && !of_other) || (f->unless && str_eq(f->unless, printed->rule));
         if (printed == f || (no_news && is_about(printed, f)))
             return true;
         bool tells = printed->kind != FINDING_RESTS && covers(printed, f);
