@@ -198,6 +198,14 @@ static size_t own_lock_of_libc(const struct shown_frame *stack, size_t calls, si
     return outer < calls && !futex_is_asked_for(&stack[outer]) ? outer : n;
 }
 
+/* Python code from a string: the whole program (python -c), or what a library makes by exec():
+ * methods of dataclasses, namedtuples, multiprocessing's proxies.  Those are no place of the user's,
+ * who has called them. */
+static bool is_of_string(const struct shown_frame *f)
+{
+    return f->kind == SHOWN_PYTHON && f->file && str_eq(f->file, "<string>");
+}
+
 static void list_steps(struct call_tree *t, struct spot at)
 {
     size_t n = 0;
@@ -205,9 +213,14 @@ static void list_steps(struct call_tree *t, struct spot at)
     size_t calls = without_wait(stack, n);
     bool blocked = calls < n && stack[calls].wait != WAIT_CPU; /* that one lost its CPU at work */
     size_t locks = own_lock_of_libc(stack, calls, n);
+    bool in_file = false;
     t->n_steps = 0;
     for (size_t i = 0; i < calls; i++) {
         enum frame_role role = i == locks ? ROLE_LIBC : role_of(t, &stack[i], blocked);
+        bool of_string = is_of_string(&stack[i]);
+        in_file |= role == ROLE_OWN && stack[i].kind == SHOWN_PYTHON && !of_string;
+        if (of_string && in_file && role == ROLE_OWN)
+            role = ROLE_LIBRARY;
         if (role != ROLE_GLUE)
             step_into(t, &stack[i], role);
     }

@@ -52,9 +52,9 @@ static void add_passer(const struct scene *s, const struct passer *p, struct tex
     intervals_release(&times.when);
 }
 
-/* ", while main is 99% in score a.py:15": the user's line that has it done, of the main thread that
- * is there for longest.  None of the threads that do it is called by the user; a worker, P's, is in
- * its own first function. */
+/* ", while main is 99% in score a.py:15": the user's line that has it done, of the leader, or of the
+ * main thread that is there for longest: that of a manager's process is where it was forked.  None
+ * of the threads that do it is called by the user; a worker, P's, is in its own first function. */
 static void add_user(const struct scene *s, const struct passer *p, struct text *out)
 {
     const struct thread_group *user = NULL;
@@ -66,7 +66,8 @@ static void add_user(const struct scene *s, const struct passer *p, struct text 
             continue;
         struct call_path own = call_path_own(&group->tally);
         double share = share_of(own.ns, group->wall_ns);
-        bool better = own.caller && share >= most;
+        double least = group == s->lead ? much_of_it : most;
+        bool better = own.caller && share >= least && user != s->lead;
         struct call_path worse = better ? best : own;
         best = better ? own : best;
         most = better ? share : most;

@@ -75,6 +75,25 @@ START_TEST(what_it_waits_for_is_no_place_where_it_computes)
 }
 END_TEST
 
+/* What a dataclass's __init__ does is done for who makes one; python -c has nothing else. */
+START_TEST(code_from_a_string_is_the_users_where_the_program_is_one)
+{
+    setup();
+    builder_run(&b, lead,
+                "<module>@/src/batch.py:1:9 > load@/src/batch.py:1:2 > __init__@<string>:1:5", 4000,
+                4000);
+    judge(4000);
+    assert_told(0, "computes", "100% in load batch.py:2 > __init__");
+    teardown();
+    setup();
+    builder_run(&b, lead, "<module>@<string>:1:9 > load@<string>:1:2", 4000, 4000);
+    judge(4000);
+    assert_told(0, "computes", "100% in load <string>:2");
+    teardown();
+}
+END_TEST
+
 CHECK_MAIN("findings_cpu", 20, collections_at_the_end_are_told_with_what_they_take,
            collections_at_the_end_do_not_stand_for_all_others,
-           what_it_waits_for_is_no_place_where_it_computes)
+           what_it_waits_for_is_no_place_where_it_computes,
+           code_from_a_string_is_the_users_where_the_program_is_one)
