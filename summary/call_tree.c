@@ -199,8 +199,8 @@ static size_t own_lock_of_libc(const struct shown_frame *stack, size_t calls, si
 }
 
 /* Python code from a string: the whole program (python -c), or what a library makes by exec():
- * methods of dataclasses, namedtuples, multiprocessing's proxies.  Those are no place of the user's,
- * who has called them. */
+ * methods of dataclasses, namedtuples, multiprocessing's proxies.  Those are no place of the
+ * user's, who has called them. */
 static bool is_of_string(const struct shown_frame *f)
 {
     return f->kind == SHOWN_PYTHON && f->file && str_eq(f->file, "<string>");

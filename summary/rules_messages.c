@@ -52,9 +52,10 @@ static void add_passer(const struct scene *s, const struct passer *p, struct tex
     intervals_release(&times.when);
 }
 
-/* ", while main is 99% in score a.py:15": the user's line that has it done, of the leader, or of the
- * main thread that is there for longest: that of a manager's process is where it was forked.  None
- * of the threads that do it is called by the user; a worker, P's, is in its own first function. */
+/* ", while main is 99% in score a.py:15": the user's line that has it done, of the leader, or of
+ * the main thread that is there for longest: that of a manager's process is where it was forked.
+ * None of the threads that do it is called by the user; a worker, P's, is in its own first
+ * function. */
 static void add_user(const struct scene *s, const struct passer *p, struct text *out)
 {
     const struct thread_group *user = NULL;
