@@ -446,7 +446,7 @@ static const struct metric_info infos[METRIC_COUNT] = {
          .words = "%.0f searches for other ends given up (too many descriptors)",
          .meaning =
              "Searches among the descriptors of all processes for the other end of pipes and "
-             "sockets that found too many, or took too long. Nobody is named by them."},
+             "sockets that found more than 4,096. Nobody is named by them."},
     [METRIC_REPAIRED_CALLS] =
         {"repaired_calls", UNIT_COUNT, .section = "Calls of the target",
          .meaning =

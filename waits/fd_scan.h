@@ -1,6 +1,6 @@
-/* Which processes have some pipes, sockets or files open: one look at all descriptors of all
- * processes that may be looked at.  Takes some 25 µs a process, so it is rationed by the caller.
- * Source: proc_pid_fd(5). */
+/* Which processes have some pipes, sockets or files open: a look at all descriptors of all processes
+ * that may be looked at.  Takes some 25 µs a process, so it is rationed by the caller: on a machine
+ * with thousands of them a round takes several runs.  Source: proc_pid_fd(5). */
 #pragma once
 
 #include <stdbool.h>
@@ -15,21 +15,36 @@ struct fd_user {
     pid_t pid;
     uint64_t fd;
 };
-struct fd_scan {           /* zero-initialise */
-    struct map wanted;     /* next time */
-    struct map looked_for; /* last time */
-    struct fd_user *users; /* in the order of being found */
+/* A look at all processes, in the order of their pids. */
+struct fd_round {
+    struct map looked_for;
+    struct fd_user *users; /* in the order of being found: a process's are in a row */
     size_t n, capacity;
-    uint64_t n_cut; /* scans that were not whole */
-    bool whole;     /* all descriptors of all of the user's processes were looked at */
-    int64_t end_ns; /* when it was over, by clock_now_ns() */
+    int64_t begun_ns; /* by clock_now_ns() */
+    bool whole;       /* all descriptors of all of the user's processes were looked at */
+    pid_t next_pid;   /* where it goes on */
+    uint64_t next_fd; /* of that */
+};
+struct fd_scan {          /* zero-initialise */
+    struct map wanted;    /* by the next round */
+    struct fd_round last; /* that is over */
+    struct fd_round now;  /* that goes on, if GOES_ON */
+    bool goes_on;
+    uint64_t n_cut; /* rounds that were given up */
 };
 
 /* The number by which links are compared. */
 uint64_t fd_scan_key(const char *link);
+/* Are the users of LINK known as they were after SINCE_NS?  Else a round that begins later looks for
+ * them, or that which goes on. */
+bool fd_scan_has(struct fd_scan *s, uint64_t link, int64_t since_ns);
+/* The next round looks for LINK. */
 void fd_scan_want(struct fd_scan *s, uint64_t link);
-/* Finds the users of all wanted links, which are wanted no more.  Breaks off after LONGEST_CPU_NS
- * of CPU time: wall time says nothing, because other programs may take any part of it.  Other
- * users' processes are left out where the kernel does not show their descriptors. */
+/* Is there anything to look for? */
+bool fd_scan_is_wanted(const struct fd_scan *s);
+/* Goes on with the round, or begins one for all wanted links.  Breaks off after LONGEST_CPU_NS of
+ * CPU time: wall time says nothing, because other programs may take any part of it.  Other users'
+ * processes are left out where the kernel does not show their descriptors; processes that begin
+ * meanwhile may be. */
 void fd_scan_run(struct fd_scan *s, int64_t longest_cpu_ns);
 void fd_scan_release(struct fd_scan *s);

@@ -11,13 +11,13 @@ enum { MOST_PROCESSES = 1 << 15 };
 
 bool peer_looks_wanted(const struct peer_looks *l)
 {
-    return l->net.n_wishes || l->scan.wanted.n || l->want_processes;
+    return l->net.n_wishes || fd_scan_is_wanted(&l->scan) || l->want_processes;
 }
 
 bool peer_looks_run(struct peer_looks *l, int64_t longest_cpu_ns)
 {
     bool any = net_look_run(&l->net, longest_cpu_ns);
-    if (l->scan.wanted.n) {
+    if (fd_scan_is_wanted(&l->scan)) {
         fd_scan_run(&l->scan, longest_cpu_ns);
         any = true;
     }
@@ -39,12 +39,6 @@ void peer_looks_release(struct peer_looks *l)
 
 /* ---- the process that has it open ---- */
 
-static bool was_looked_for(const struct fd_scan *s, uint64_t key)
-{
-    uint64_t unused;
-    return map_get(&s->looked_for, key, &unused);
-}
-
 static void add_user(struct peer_users *users, const struct fd_user *user)
 {
     if (users->n < MOST_NAMED_USERS)
@@ -57,18 +51,16 @@ bool peer_users_find(struct peer_looks *l, const struct peer_wait *w, const char
                      struct peer_users *ret)
 {
     uint64_t key = fd_scan_key(link);
-    const struct fd_scan *s = &l->scan;
+    const struct fd_round *round = &l->scan.last;
     const struct fd_user *self = NULL;
     pid_t last = 0;
     *ret = (struct peer_users){0};
     if (l->n_asked < MOST_ASKED)
         l->asked[l->n_asked++] = key;
-    if (s->end_ns <= w->since_ns || !was_looked_for(s, key)) {
-        fd_scan_want(&l->scan, key);
+    if (!fd_scan_has(&l->scan, key, w->since_ns))
         return false;
-    }
-    for (size_t i = 0; i < s->n && s->whole; i++) { /* a process's users are in a row */
-        const struct fd_user *user = &s->users[i];
+    for (size_t i = 0; i < round->n && round->whole; i++) {
+        const struct fd_user *user = &round->users[i];
         if (user->link != key || user->pid == last || (self && user->pid == w->pid) ||
             !accept(user, ctx))
             continue;

@@ -463,7 +463,8 @@ static bool have_gathered(struct wait_peers *w, int64_t now_ns)
 {
     /* Sockets are read when one comes, then; all else as ever. */
     const struct peer_looks *l = &w->looks;
-    bool wanted = hurries(w) ? l->scan.wanted.n || l->want_processes : peer_looks_wanted(l);
+    bool wanted =
+        hurries(w) ? fd_scan_is_wanted(&l->scan) || l->want_processes : peer_looks_wanted(l);
     if (!wanted)
         w->gathering_since_ns = 0;
     else if (!w->gathering_since_ns)

@@ -112,17 +112,26 @@ START_TEST(who_has_a_pipe_open_is_found)
     fd_scan_want(&scan, fd_scan_key(link));
     fd_scan_want(&scan, fd_scan_key("pipe:[0]"));
     fd_scan_run(&scan, 10000000000);
-    ck_assert(scan.whole);
-    ck_assert_uint_eq(scan.n, 2);
-    for (size_t i = 0; i < scan.n; i++) {
-        ck_assert_int_eq(scan.users[i].pid, getpid());
-        ck_assert_uint_eq(scan.users[i].link, fd_scan_key(link));
-        ck_assert(scan.users[i].fd == (uint64_t)ends[0] || scan.users[i].fd == (uint64_t)ends[1]);
+    ck_assert(!scan.goes_on && scan.last.whole);
+    ck_assert_uint_eq(scan.last.n, 2);
+    for (size_t i = 0; i < scan.last.n; i++) {
+        ck_assert_int_eq(scan.last.users[i].pid, getpid());
+        ck_assert_uint_eq(scan.last.users[i].link, fd_scan_key(link));
+        ck_assert(scan.last.users[i].fd == (uint64_t)ends[0] ||
+                  scan.last.users[i].fd == (uint64_t)ends[1]);
     }
     ck_assert_uint_eq(scan.wanted.n, 0);
     fd_scan_want(&scan, fd_scan_key(link));
-    fd_scan_run(&scan, 0); /* no time at all: what it found is not all there is */
-    ck_assert(!scan.whole);
+    int64_t before_ns = scan.last.begun_ns;
+    fd_scan_run(&scan, 0); /* no time at all: it goes on the next time */
+    ck_assert(scan.goes_on && !fd_scan_has(&scan, fd_scan_key(link), before_ns));
+    ck_assert_uint_eq(scan.wanted.n, 0); /* it looks for that already */
+    int runs = 1;
+    for (; scan.goes_on && runs < 1000000; runs++)
+        fd_scan_run(&scan, 0);
+    ck_assert_int_gt(runs, 2);
+    ck_assert(fd_scan_has(&scan, fd_scan_key(link), before_ns) && scan.last.whole);
+    ck_assert_uint_eq(scan.last.n, 2);
     fd_scan_release(&scan);
     close(ends[0]);
     close(ends[1]);
