@@ -36,6 +36,15 @@ void add_opening_part(const struct thread_group *group, const char *verb, double
     }
 }
 
+void add_in_turn(const struct thread_group *group, struct text *words)
+{
+    enum { LEAST_THREADS = 10 };
+    static const double hardly_less = 0.8, hardly_more = 1.3;
+    double at_once = share_of(group->wall_ns, rule_life_ns(group));
+    if (group->n_threads >= LEAST_THREADS && at_once >= hardly_less && at_once <= hardly_more)
+        text_addf(words, " They run one after the other: %.1f at a time.", at_once);
+}
+
 void add_meaning(const struct scene *s, uint32_t node, struct text *out)
 {
     const char *meaning = meaning_of(s, node);

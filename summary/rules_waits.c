@@ -438,12 +438,16 @@ static bool add_joined(const struct scene *s, const struct thread_group *group,
                        struct finding *f)
 {
     struct text others = {0};
+    struct thread_group *joined[MOST_KINDS];
     if (call_tree_node(s->g->tree, path->node).futex != FUTEX_JOIN || share < most_share)
         return false;
     add_others(s, group, true, &others, f);
-    if (others.len)
+    if (others.len) {
         text_addf(words, "%s %s only wait%s for their ends.", others.s + 1, group->noun,
                   verb_s(group));
+        if (others_of(s, group, true, joined, MOST_KINDS) == 1)
+            add_in_turn(joined[0], words);
+    }
     text_release(&others);
     return words->len > 0;
 }
@@ -460,6 +464,7 @@ static void add_own_wait(const struct scene *s, struct thread_group *group,
     text_add(words, ".");
     if (class == CLASS_SLEEP)
         add_polling(s, group, path->node, words);
+    add_in_turn(group, words);
     add_other_side(s, group, path, words, f);
     add_commands(s, group, words, f);
     add_kept_loop(s, group, path->node, words);

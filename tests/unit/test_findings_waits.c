@@ -1,6 +1,7 @@
 /* What a wait means where its function's name does not say so, and whose waits are told. */
 #include <string.h>
 
+#include "base/clock.h"
 #include "tests/support/check_main.h"
 #include "tests/support/findings_stage.h"
 
@@ -506,7 +507,35 @@ START_TEST(who_is_of_another_family_ends_no_wait_for_a_thread)
 }
 END_TEST
 
-CHECK_MAIN("findings_waits", 20, who_is_of_another_family_ends_no_wait_for_a_thread,
+/* Twenty uploads in threads of their own, one at a time, or all at once. */
+START_TEST(threads_that_run_one_after_the_other_are_told_to)
+{
+    enum { UPLOADS = 20, EACH_MS = 200 };
+    for (int at_once = 0; at_once < 2; at_once++) {
+        setup();
+        builder_run(&b, lead, "serve!app > pthread_join!libc.so.6 > futex [blocked]",
+                    UPLOADS * EACH_MS, 0);
+        for (int i = 0; i < UPLOADS; i++) {
+            thread_id t = builder_thread(&b, 20 + i, "upload");
+            int64_t start_ms = at_once ? 0 : (int64_t)i * EACH_MS;
+            if (start_ms)
+                builder_missed(&b, t, start_ms);
+            int64_t ms = at_once ? UPLOADS * EACH_MS : EACH_MS;
+            builder_run(&b, t, "upload!app > recvfrom 10.0.0.7:80 [blocked]", ms - 10, 0);
+            builder_run(&b, t, "upload!app > pack!app", 10, 10);
+            profile_get_thread(b.p, t)->start_ns = start_ms * NS_PER_MS;
+            profile_end_thread(b.p, t, (start_ms + ms) * NS_PER_MS);
+        }
+        judge((int64_t)UPLOADS * EACH_MS);
+        ck_assert(is_said("20 upload threads wait"));
+        ck_assert_int_eq(is_said("They run one after the other: 1.0 at a time."), !at_once);
+        teardown();
+    }
+}
+END_TEST
+
+CHECK_MAIN("findings_waits", 20, threads_that_run_one_after_the_other_are_told_to,
+           who_is_of_another_family_ends_no_wait_for_a_thread,
            threads_that_serve_come_before_an_event_loop_that_idles,
            a_sleep_of_sqlite_is_a_wait_for_its_lock, a_retry_is_told_also_where_nobody_ran,
            what_a_queues_process_waits_for_is_told, what_keeps_a_loop_from_polling_is_told,
