@@ -30,6 +30,7 @@ struct outputs {
     struct file *files;
     size_t n, capacity;
     bool split; /* there are files that have only some processes */
+    int error;  /* why a process's own file could not be written; 0: each could */
     time_t begun;
     unsigned snapshots;
 };
@@ -246,47 +247,83 @@ static void say_written(const struct output_target *target, int64_t bytes, int64
     free(full);
 }
 
-/* Puts process ID into the file that PATTERN names for it.  Returns whether it has one. */
-static bool assign(struct outputs *outputs, const char *pattern, const struct profile *p,
-                   process_id id)
+/* Puts process ID into the file that PATTERN names for it.  Returns 0; or with ERR -ENODATA: it
+ * lacks a variable, or another negative errno. */
+static int assign(struct outputs *outputs, const char *pattern, const struct profile *p,
+                  process_id id, struct err *err)
 {
     struct file_naming naming;
-    struct err err = {0};
     struct file *file = NULL;
     pid_t pid = profile_see_process(p, id)->pid;
     naming_init(&naming, pid, outputs->begun);
     use_what_is_kept(&naming, p, id);
-    if (add_file(outputs, pattern, &naming, true, &file, &err) < 0)
-        log_warn("file of a child", "no file for %d: %s", pid, err.text);
+    int error = add_file(outputs, pattern, &naming, true, &file, err);
+    if (error == -ENODATA)
+        log_warn("file of a child", "no file for %d: %s", pid, err->text);
     free(naming.environ);
-    if (!file)
-        return false;
+    if (error < 0)
+        return error;
     if (!file->processes)
         file->processes = xcalloc(profile_process_count(p) + 1, sizeof *file->processes);
     file->processes[id.ix] = true;
-    return true;
+    return 0;
 }
 
-/* Nobody has a variable of PATTERN: what was recorded is written all the same. */
-static void add_file_of_all(struct outputs *outputs, const char *pattern, const struct profile *p)
+/* Adds a file in the current folder; NULL: it cannot be written either, which is told. */
+static struct file *add_fallback(struct outputs *outputs, const struct profile *p)
 {
-    struct text fallback = {0};
+    struct text pattern = {0};
     struct err err = {0};
-    struct file *file;
+    struct file *file = NULL;
     struct file_naming naming;
-    output_default_pattern(default_suffix(outputs->options), &fallback);
+    output_default_pattern(default_suffix(outputs->options), &pattern);
     naming_init(&naming, profile_see_process(p, (process_id){1})->pid, outputs->begun);
     use_what_is_kept(&naming, p, (process_id){1});
-    int error = add_file(outputs, fallback.s, &naming, false, &file, &err);
-    if (error < 0)
+    if (add_file(outputs, pattern.s, &naming, false, &file, &err) < 0)
         terminal_error("%s", err.text);
-    else
-        log_warn("file of all", "no process has a name for %s: all are in %s", pattern, file->name);
     free(naming.environ);
-    text_release(&fallback);
+    text_release(&pattern);
+    return file;
 }
 
-/* Gives each file the processes that it is named after. */
+/* The processes LEFT have names for their files, and those cannot be written: WHY. */
+static void write_left(struct outputs *outputs, const struct profile *p, bool *left,
+                       const char *why)
+{
+    struct file *file = add_fallback(outputs, p);
+    if (!file) {
+        free(left);
+        return;
+    }
+    file->split = true;
+    file->processes = left;
+    terminal_error("%s Processes whose files cannot be written are in %s.", why, file->name);
+}
+
+/* Gives each file of PATTERN the processes that it is named after. */
+static void assign_pattern(struct outputs *outputs, const char *pattern, const struct profile *p)
+{
+    size_t assigned = 0;
+    struct err why = {0};
+    bool *left = xcalloc(profile_process_count(p) + (size_t)1, sizeof *left);
+    for (uint32_t id = 1; id <= profile_process_count(p); id++) {
+        struct err err = {0};
+        int error = assign(outputs, pattern, p, (process_id){id}, &err);
+        assigned += error == 0;
+        left[id] = error < 0 && error != -ENODATA;
+        outputs->error = left[id] ? error : outputs->error;
+        why = left[id] ? err : why;
+    }
+    if (*why.text) {
+        write_left(outputs, p, left, why.text);
+        return;
+    }
+    free(left);
+    struct file *file = assigned ? NULL : add_fallback(outputs, p);
+    if (file) /* nobody has a variable of PATTERN: what was recorded is written all the same */
+        log_warn("file of all", "no process has a name for %s: all are in %s", pattern, file->name);
+}
+
 static void assign_all(struct outputs *outputs, const struct profile *p)
 {
     const struct options *o = outputs->options;
@@ -294,15 +331,9 @@ static void assign_all(struct outputs *outputs, const struct profile *p)
         free(outputs->files[i].processes);
         outputs->files[i].processes = NULL;
     }
-    for (size_t i = 0; outputs->split && i < o->outputs.n; i++) {
-        size_t assigned = 0;
-        if (!output_is_per_process(o->outputs.words[i]))
-            continue;
-        for (uint32_t id = 1; id <= profile_process_count(p); id++)
-            assigned += assign(outputs, o->outputs.words[i], p, (process_id){id});
-        if (!assigned)
-            add_file_of_all(outputs, o->outputs.words[i], p);
-    }
+    for (size_t i = 0; outputs->split && i < o->outputs.n; i++)
+        if (output_is_per_process(o->outputs.words[i]))
+            assign_pattern(outputs, o->outputs.words[i], p);
     /* A process that could not be recorded has a file that shows none. */
     for (size_t i = 0; i < outputs->n; i++)
         if (outputs->files[i].split && !outputs->files[i].processes)
@@ -449,7 +480,7 @@ int outputs_write(struct outputs *outputs, struct recording *r, struct explanati
         join_notes(&all, &notes);
     }
     keep_notes(recording_profile(r), &all);
-    return first;
+    return first ? first : outputs->error;
 }
 
 static bool all_in_place(const struct outputs *outputs)

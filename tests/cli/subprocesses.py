@@ -304,6 +304,18 @@ os.wait()
             self.assertEqual(len(pids), 2)
         self.assertRegex(text, r"no file for \d+: %q\{RANK\}: the environment of \d+ has no such")
 
+    def test_a_folder_of_one_rank_is_missing(self):
+        os.mkdir("r0")
+        sleeps = f"sleep {LIVE_S}"
+        _, _, text, _ = run("-s", "-o", "r%q{RANK}/o.json", "--", "sh", "-c",
+                            f"RANK=0 {sleeps} & RANK=1 {sleeps} & wait", user=False)
+        self.assertEqual(len(Recording("r0/o.json").facts["processes"]), 1)
+        (other,) = pathlib.Path().glob("wallspy-*.json")
+        self.assertEqual(len(Recording(other).facts["processes"]), 1)
+        said = " ".join(text.split())
+        self.assertIn("cannot write r1/o.json: r1/: No such file or directory.", said)
+        self.assertIn(f"Processes whose files cannot be written are in {other}.", said)
+
     def test_no_process_has_the_variable(self):
         code, _, text, _ = run("-s", "-o", "r%q{NO_SUCH}.json", "--", "sleep", str(LIVE_S),
                                user=False)
