@@ -1,6 +1,6 @@
-/* Which processes have some pipes, sockets or files open: a look at all descriptors of all processes
- * that may be looked at.  Takes some 25 µs a process, so it is rationed by the caller: on a machine
- * with thousands of them a round takes several runs.  Source: proc_pid_fd(5). */
+/* Which processes have some pipes, sockets or files open: a look at all descriptors of all
+ * processes that may be looked at.  Takes some 25 µs a process, so it is rationed by the caller: on
+ * a machine with thousands of them a round takes several runs.  Source: proc_pid_fd(5). */
 #pragma once
 
 #include <stdbool.h>
@@ -35,8 +35,8 @@ struct fd_scan {          /* zero-initialise */
 
 /* The number by which links are compared. */
 uint64_t fd_scan_key(const char *link);
-/* Are the users of LINK known as they were after SINCE_NS?  Else a round that begins later looks for
- * them, or that which goes on. */
+/* Are the users of LINK known as they were after SINCE_NS?  Else a round that begins later looks
+ * for them, or that which goes on. */
 bool fd_scan_has(struct fd_scan *s, uint64_t link, int64_t since_ns);
 /* The next round looks for LINK. */
 void fd_scan_want(struct fd_scan *s, uint64_t link);
