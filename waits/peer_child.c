@@ -71,19 +71,16 @@ static bool is_called(const struct listed_process *p, const struct wanted_child 
            (proc_status((pid_t)p->pid, 0, &status) == 0 && status.ns_tid == child->pid);
 }
 
-/* Looks through all processes for children.  False: they have to be listed first. */
-static bool find_among_all(struct peer_looks *l, const struct peer_wait *w,
-                           const struct wanted_child *child, struct peer_answer *ret)
+/* Looks through LIST, which has all of them, for children of W's process. */
+static void find_in(struct peer_looks *l, const struct peer_wait *w,
+                    const struct wanted_child *child, const struct process_list *list,
+                    struct peer_answer *ret)
 {
     size_t n = 0;
     pid_t found = 0;
     struct task_stat stat;
-    if (l->listed_ns <= w->since_ns) {
-        l->want_processes = true;
-        return false;
-    }
-    for (size_t i = 0; i < l->processes.n && l->processes.whole; i++) {
-        const struct listed_process *p = &l->processes.items[i];
+    for (size_t i = 0; i < list->n; i++) {
+        const struct listed_process *p = &list->items[i];
         if (p->ppid != (uint64_t)w->pid || !is_called(p, child))
             continue;
         n++;
@@ -93,6 +90,46 @@ static bool find_among_all(struct peer_looks *l, const struct peer_wait *w,
         set_child(l, found, &stat, ret);
     else if (n > 1)
         ret->side.blocker = (struct blocker){.kind = BLOCKER_CHILDREN, .n = (uint32_t)n};
+}
+
+static bool are_same(const struct process_list *a, const struct process_list *b)
+{
+    bool same = a->n == b->n;
+    for (size_t i = 0; i < a->n && same; i++)
+        same = a->items[i].pid == b->items[i].pid;
+    return same;
+}
+
+/* The kernel lists a thread's children in a file of their own, which may lack one if another ends
+ * meanwhile (fs/proc/array.c, get_children_pid()): it is read twice.  False: that file does not
+ * tell. */
+static bool find_among_own(struct peer_looks *l, const struct peer_wait *w,
+                           const struct wanted_child *child, struct peer_answer *ret)
+{
+    enum { MOST_THREADS = 256 };
+    struct process_list first = {0};
+    struct process_list second = {0};
+    uint64_t threads = proc_thread_count(w->pid);
+    bool told = threads > 0 && threads <= MOST_THREADS &&
+                process_list_add_children(&first, w->pid) &&
+                process_list_add_children(&second, w->pid) && first.n && are_same(&first, &second);
+    if (told)
+        find_in(l, w, child, &second, ret);
+    process_list_release(&first);
+    process_list_release(&second);
+    return told;
+}
+
+/* The same among all processes.  False: they have to be listed first. */
+static bool find_among_all(struct peer_looks *l, const struct peer_wait *w,
+                           const struct wanted_child *child, struct peer_answer *ret)
+{
+    if (l->listed_ns <= w->since_ns) {
+        l->want_processes = true;
+        return false;
+    }
+    if (l->processes.whole)
+        find_in(l, w, child, &l->processes, ret);
     return true;
 }
 
@@ -115,7 +152,7 @@ void peer_find_child(struct peer_looks *l, const struct peer_wait *w, struct pee
     if (!which_child(w, &child))
         return;
     if (child.any || !child.seen_here)
-        ret->later = !find_among_all(l, w, &child, ret);
+        ret->later = !find_among_own(l, w, &child, ret) && !find_among_all(l, w, &child, ret);
     else if (read_child(child.pid, w->pid, &stat))
         set_child(l, child.pid, &stat, ret);
     if (ret->later)
