@@ -46,6 +46,7 @@ struct wait_peers {
     size_t n_answered, answered_capacity;
     struct map answered_by_task; /* → index into ANSWERED */
     int64_t answered_due_ns;     /* when they are to be looked at again */
+    size_t again_at;             /* where that goes on: they may be more than there is time for */
     int64_t gathering_since_ns;  /* 0: nothing is put down for a look */
     bool has_fresh;              /* a wait at a socket came just now, and may be over soon: */
     struct blocked_call fresh;
@@ -425,24 +426,41 @@ static void look_again(struct wait_peers *w, struct answered_wait *answered, int
     answered->side = answer.side;
 }
 
-static void see_all_again(struct wait_peers *w, int64_t since_ns)
+/* Looks at MOST waits from place FROM on, or at as many as there is time for.  Returns how many. */
+static size_t see_again(struct wait_peers *w, size_t from, size_t most, int64_t since_ns)
 {
+    enum { WAITS_A_CLOCK = 8 };
+    int64_t end_cpu_ns = clock_cpu_ns() + LONGEST_LOOK_NS;
     wait_id open;
-    for (size_t i = w->n_answered; i-- > 0;) {
-        if (still_open(w, &w->answered[i].call, &open))
-            look_again(w, &w->answered[i], since_ns);
+    size_t n = 0;
+    while (from + n < w->n_answered && n < most &&
+           ((n + 1) % WAITS_A_CLOCK || clock_cpu_ns() < end_cpu_ns)) {
+        if (still_open(w, &w->answered[from + n].call, &open))
+            look_again(w, &w->answered[from + n++], since_ns);
         else
-            drop_answered(w, i);
+            drop_answered(w, from + n);
     }
+    return n;
 }
 
-void wait_peers_look_again(struct wait_peers *w)
+static void look_at_answered(struct wait_peers *w)
 {
     int64_t now_ns = clock_now_ns();
-    see_all_again(w, now_ns); /* most of them wish for a look */
+    size_t from = w->again_at < w->n_answered ? w->again_at : 0;
+    size_t n = see_again(w, from, SIZE_MAX, now_ns); /* most of them wish for a look */
     if (peer_looks_run(&w->looks, LONGEST_LOOK_NS))
-        see_all_again(w, now_ns);
-    w->answered_due_ns = clock_now_ns() + ANSWERED_NS;
+        n = see_again(w, from, n, now_ns);
+    bool round_is_over = from + n >= w->n_answered;
+    w->again_at = round_is_over ? 0 : from + n;
+    w->answered_due_ns = clock_now_ns() + (round_is_over ? ANSWERED_NS : 0);
+}
+
+void wait_peers_look_last(struct wait_peers *w)
+{
+    enum { MOST_LOOKS = 8 };
+    w->again_at = 0;
+    for (int i = 0; i < MOST_LOOKS && (i == 0 || w->again_at); i++)
+        look_at_answered(w);
 }
 
 /* Looks at once for what the wait is for that came just now. */
@@ -482,7 +500,7 @@ void wait_peers_look(struct wait_peers *w)
     if (fresh)
         look_at_fresh(w);
     if (w->n_answered && w->answered_due_ns <= now_ns)
-        wait_peers_look_again(w);
+        look_at_answered(w);
     else if (have_gathered(w, now_ns) && peer_looks_run(&w->looks, LONGEST_LOOK_NS))
         w->gathering_since_ns = 0;
     size_t most = w->n - w->head; /* those that are put off come behind */

@@ -121,7 +121,7 @@ void waits_look_last(struct waits *w)
         return;
     wait_owners_doubt_all(&w->owners);
     wait_owners_look_again(&w->owners, w->host.change, w->host.ctx);
-    wait_peers_look_again(w->peers);
+    wait_peers_look_last(w->peers);
 }
 
 int64_t waits_due_ns(const struct waits *w)
