@@ -41,7 +41,7 @@ static bool any_ran(const struct dump *d, pid_t pid)
     return ran;
 }
 
-/* "4032 only waits for its children; with these: wallspy dump -s -p 4032", of the first such
+/* "4032 only waits for its children; to see them: wallspy dump -s -p 4032", of the first such
  * process. */
 static void add_children(const struct dump *d, const struct dump_style *style, struct text *out)
 {
@@ -50,7 +50,7 @@ static void add_children(const struct dump *d, const struct dump_style *style, s
         if (t->tid != t->pid || t->side.thing != THING_CHILD || any_ran(d, t->pid) ||
             style->subprocesses || dumped_launches(d, t))
             continue;
-        text_addf(out, "%d only waits for its children; with these: wallspy dump -s -p %d\n",
+        text_addf(out, "%d only waits for its children; to see them: wallspy dump -s -p %d\n",
                   t->pid, t->pid);
         return;
     }

@@ -334,7 +334,7 @@ static void print_gone(const struct dump *d, struct text *out)
     size_t n = 0;
     for (size_t i = 0; i < d->n; i++)
         if (d->threads[i].side.blocker.kind == BLOCKER_GONE && n++ < MOST_SHOWN)
-            add_line(d, &d->threads[i], "held by nobody: ", out);
+            add_line(d, &d->threads[i], "owner gone: ", out);
     if (n > MOST_SHOWN)
         text_addf(out, "  and %zu more\n", n - MOST_SHOWN);
 }

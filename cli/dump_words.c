@@ -65,8 +65,7 @@ static void add_call(const struct dump *d, const struct dumped *t, const struct 
     if (t->syscall == -1)
         text_add(out, is_of_kind(d, t, WAIT_PAGE)
                           ? "in a page fault"
-                          : "is off the CPU outside of system calls, why is "
-                            "unknown");
+                          : "is off the CPU in no system call, cause unknown");
     else if (!call)
         text_addf(out, "in system call %lld", (long long)t->syscall);
     else if (str_ends(call, "nanosleep"))
@@ -112,11 +111,11 @@ void dump_words_state(const struct dump *d, const struct dumped *t, const struct
     if (t->gil.gil == PY_GIL_HOLDING)
         text_add(out, ", holds the GIL");
     if (t->sampled && t->ended)
-        text_add(out, ", and has ended since");
+        text_add(out, ", ended since");
     if (t->wchan[0] && style->full)
         add_tame(out, " (kernel: ", t->wchan, ")");
     if (t->sampled && !t->complete)
-        text_add(out, ", stack not complete");
+        text_add(out, ", stack incomplete");
 }
 
 void dump_words_time(int64_t ns, struct text *out)

@@ -129,7 +129,7 @@ static void say_failed(struct explanation *e, size_t n_views)
     e->answer = "";
     for (size_t i = 0; i < n_views; i++)
         e->findings[i] = (struct export_findings){.why = e->why};
-    terminal_warn("no findings and no table: what explains the recording failed (%s). The "
+    terminal_warn("no findings and no table: the process that makes them failed (%s). The "
                   "recording is whole. Please report this.",
                   e->why);
 }

@@ -161,7 +161,7 @@ static void tell_none(const struct namesakes *list)
     const char *name = list->name;
     if (list->others)
         terminal_error("-p takes process ids, and no process of yours is named %s. %zu of other "
-                       "users: sudo finds them.",
+                       "users: sudo lists them.",
                        name, list->others);
     else
         terminal_error("-p takes process ids, and no process%s is named %s.",

@@ -406,8 +406,8 @@ const struct option_row option_rows[] = {
      .commands = FOR_RECORD,
      .set = set_flag,
      .field = offsetof(struct options, strict),
-     .help = "exit 6 if anything is missing from the recording, 125 if a command was launched and "
-             "could not be sampled"},
+     .help =
+         "exit 6 if anything is missing from the recording; 125 if wallspy launched the command"},
     {.name = "color",
      .value = "WHEN",
      .choices = color_choices,

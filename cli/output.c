@@ -224,7 +224,7 @@ static void keep_mode(const struct output *out)
 {
     unsigned mode;
     if (output_is_own_file(out->target->path, &mode) && fchmod(out->fd, mode) != 0)
-        log_warn("mode", "cannot give %s the mode it had: %s", out->target->path, strerror(errno));
+        log_warn("mode", "cannot restore the mode of %s: %s", out->target->path, strerror(errno));
 }
 
 /* Gives FROM the name TO; -EEXIST if a file has that name.  Some file systems have neither a rename

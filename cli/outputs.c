@@ -321,7 +321,8 @@ static void assign_pattern(struct outputs *outputs, const char *pattern, const s
     free(left);
     struct file *file = assigned ? NULL : add_fallback(outputs, p);
     if (file) /* nobody has a variable of PATTERN: what was recorded is written all the same */
-        log_warn("file of all", "no process has a name for %s: all are in %s", pattern, file->name);
+        log_warn("file of all", "no process has the variables of %s: all are in %s", pattern,
+                 file->name);
 }
 
 static void assign_all(struct outputs *outputs, const struct profile *p)

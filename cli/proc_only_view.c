@@ -119,7 +119,7 @@ static void print(struct watch *w, int64_t start_ns)
 {
     struct text out = {0};
     text_addf(&out,
-              "What /proc shows of it meanwhile, in %.1f seconds:\n"
+              "What /proc shows without attaching, in %.1f seconds:\n"
               "  thread                   run  wait-cpu  blocked  waits in (kernel)\n",
               (double)(clock_now_ns() - start_ns) / NS_PER_S);
     if (w->n) /* qsort(3) takes no NULL */

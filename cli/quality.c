@@ -13,7 +13,7 @@ static const double least_seen = 0.9;
  * the tick was due. */
 static const double most_delay_ns = NS_PER_MS, most_delay_share = 0.25;
 
-/* "1 of 300 samples late", "2 frames guessed" */
+/* "1 of 300 ticks skipped", "2 frames guessed" */
 static void add_doubt(struct text *line, const struct profile *p, enum metric m)
 {
     const struct metric_info *info = metric_info(m);
@@ -203,7 +203,7 @@ static void note_cpu(struct profile *p)
         lost_s < least_cpus * all_s || lost_s < least_s)
         return;
     struct text text = {0};
-    text_addf(&text, "%.2f of %.2f s of CPU time in no thread that was sampled", lost_s, clock_s);
+    text_addf(&text, "%.2f of %.2f s of CPU time in threads not sampled", lost_s, clock_s);
     profile_set_text(p, "cpu_check", text.s);
     text_release(&text);
 }

@@ -346,14 +346,14 @@ static const char *why_no_sample(const struct record *r)
     if (r->options->threads.n && sampler_thread_count(sampler))
         return "no thread matched --thread: wallspy dump shows the names";
     if (signals_stop_wanted())
-        return "it was stopped before the first tick";
+        return "wallspy was stopped before the first sample";
     if (have_ended(r))
         return "the target ended";
     bool failed = profile_number(p, METRIC_UNREADABLE) > 0 ||
                   profile_number(p, METRIC_REFUSED) > 0 || profile_number(p, METRIC_STUCK) > 0;
-    return failed ? "nothing of the target could be read: --stats says what failed"
-                  : "the time was over before the first one: on a busy machine a longer --duration "
-                    "helps";
+    return failed
+               ? "nothing of the target could be read: --stats says what failed"
+               : "--duration was over before the first sample: a busy machine needs a longer one";
 }
 
 /* Names the children that are not sampled, or those that go on when the command has ended. */

@@ -66,7 +66,7 @@ void report_progress(struct recording *r)
     if (!terminal_is_live() || seconds <= 0)
         return;
     struct text line = {0};
-    text_addf(&line, "%4.0fs  %.1f Hz  %u thread%s  overhead %.2f%%  errors %llu   Ctrl-C: write",
+    text_addf(&line, "%4.0fs  %.1f Hz  %u thread%s  overhead %.2f%%  refused %llu   Ctrl-C: write",
               seconds, (double)counters_get(c, COUNT_TICKS) / seconds, threads,
               threads == 1 ? "" : "s", 100 * recording_shares(r).lost,
               (unsigned long long)counters_get(c, COUNT_REFUSED));

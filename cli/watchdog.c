@@ -83,9 +83,8 @@ static _Noreturn void become_waiter(pid_t writer)
 /* The recording's thread does not answer: the recording is lost, but the target goes on. */
 static _Noreturn void give_up(void)
 {
-    terminal_error(
-        "a thread was held for more than a second, because a read of its memory lasted: wallspy "
-        "lets it go, and the recording is lost.");
+    terminal_error("a thread was held for more than a second, because reading its memory took too "
+                   "long: wallspy releases it, and the recording is lost.");
     become_waiter(0);
 }
 
@@ -127,7 +126,8 @@ static void look_at_hold(void)
     seen_ns = since_ns;
     if (looks >= LOOKS) {
         atomic_store(&dog.hold_ns, since_ns);
-        be_overdue(s, tid, "a thread was held for 0.25 s, because a read of its memory lasted");
+        be_overdue(s, tid,
+                   "a thread was held for 0.25 s, because reading its memory took too long");
     }
     if (looks >= LAST_LOOKS)
         give_up();

@@ -73,7 +73,7 @@ static const struct metric_info infos[METRIC_COUNT] = {
                       .meaning = "The ticks at which threads were sampled."},
     [METRIC_LATE_TICKS] =
         {"late_ticks", UNIT_COUNT, .effect = EFFECT_LOSS, .part_of = METRIC_TICKS,
-         .part_apart = true, .noun = "sample", .words = "late",
+         .part_apart = true, .noun = "tick", .words = "skipped",
          .meaning =
              "Ticks that were left out, because the one before was not done in time. The machine "
              "is busy, or wallspy lacks CPU time."},

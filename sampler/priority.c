@@ -137,7 +137,7 @@ void priority_check(pid_t tid)
     if (is_real_time(tid) && !is_real_time(0) && shares_only_cpu(tid))
         log_warn("real-time",
                  "thread %d has a real-time priority and wallspy's only CPU: while it runs wallspy "
-                 "sees nothing, and cannot let go what it holds.  Give wallspy another CPU "
+                 "sees nothing, and cannot release a held thread.  Give wallspy another CPU "
                  "(taskset) or a higher priority (chrt -f 99 wallspy ...).",
                  tid);
 }

@@ -333,7 +333,7 @@ int sampler_start(struct sampler *s, struct err *err)
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < MIN_FDS)
         return err_set(err, -EMFILE,
-                       "no more than %d files may be open: wallspy takes %d (ulimit -n)",
+                       "no more than %d files may be open: wallspy needs %d (ulimit -n)",
                        (int)limit.rlim_cur, MIN_FDS);
     /* The new thread takes no signal but SIGCHLD, where tracer.c lets it in.  No other thread takes
      * SIGCHLD, because the stopping thread would have to wake it: 10 to 20 µs of each hold. */

@@ -15,16 +15,16 @@ static const struct {
     [ASKED_NOTHING] = {"", ""},
     [ASKED_CHILD] = {" for the end of a child,",
                      "A wait without a time-out, or poll() of a pidfd_open(), wakes at once."},
-    [ASKED_FILE] = {" for a file,",
-                    "inotify wakes when a file changes; flock() when a lock is free, "
-                    "and its lock ends with its holder."},
-    [ASKED_LOCK] = {" for a lock,", "A lock() or flock() that blocks wakes at once, and an "
-                                    "flock() ends with its holder."},
+    [ASKED_FILE] =
+        {" for a file,",
+         "inotify reports a change at once. For a lock file use flock(): it ends with its holder."},
+    [ASKED_LOCK] =
+        {" for a lock,",
+         "A blocking lock() or flock() wakes at once; an flock() also ends with its holder."},
     [ASKED_RESULT] = {" for another thread or process,",
-                      "A get(), join(), result() or Event.wait() that blocks wakes at once."},
-    [ASKED_UNTOLD] = {"", "What blocks wakes at once: flock() for a file that is a lock (it ends "
-                          "with its holder), poll() of a pidfd_open() for a process, a condition "
-                          "for a thread."},
+                      "A blocking get(), join(), result() or Event.wait() wakes at once."},
+    [ASKED_UNTOLD] = {"", "A call that blocks wakes at once: flock() for a lock file, poll() of a "
+                          "pidfd_open() for a process, a condition for a thread."},
 };
 
 /* Functions of Python's libraries that sleep in a loop until something is so.

@@ -20,11 +20,11 @@ static const struct delay {
     const char *words;
 } delays[] = {
     {NET_TCP, ANY_WAIT, INT64_C(38) * NS_PER_MS, INT64_C(48) * NS_PER_MS, 0.08,
-     ", as long as TCP delays an acknowledgement: if a message is sent in parts, the rest waits "
-     "for that. TCP_NODELAY, or one send() for all of it, avoids it."},
+     ", as long as TCP delays an acknowledgement: if a message is sent in parts, its rest waits "
+     "for one. TCP_NODELAY or a single send() avoids that."},
     {NET_UDP, OF_RESOLVER, INT64_C(900) * NS_PER_MS, INT64_MAX, 0,
      ": UDP does not report a lost question or answer, and the caller waits for its time-out. "
-     "A resolver's are rarer with options single-request-reopen, and shorter with timeout:1."},
+     "In resolv.conf, options single-request-reopen makes this rarer, timeout:1 shorter."},
     {NET_UDP, WITH_TIMEOUT, INT64_C(900) * NS_PER_MS, INT64_MAX, 0,
      ": UDP does not report a lost question or answer, and the caller waits for its time-out."},
 };

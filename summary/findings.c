@@ -334,7 +334,7 @@ static struct finding too_short(const struct scene *s)
     } else {
         text_addf(&words, "too few samples for a finding: %llu in ", (unsigned long long)samples);
         add_time(&words, s->wall_ns);
-        text_add(&words, " of the thread that has most");
+        text_add(&words, " of the thread with most samples");
     }
     add_figure(&f, "seconds", (double)s->wall_ns / NS_PER_S);
     add_figure(&f, "samples", (double)samples);

@@ -136,7 +136,7 @@ static void add_way_to_see(const struct scene *s, const struct side_sum *sum, st
     const struct blocker *b = &sum->side.blocker;
     if (sum->side.thing != THING_CHILD && b->pid && b->fate == FATE_GOES_ON &&
         !is_recorded(s->p, b->pid) && goes_on(s->p, sum->waiter))
-        text_addf(words, " wallspy -p %d,%d shows what that does.", sum->waiter, b->pid);
+        text_addf(words, " wallspy -p %d,%d shows both.", sum->waiter, b->pid);
 }
 
 bool add_kernel_side(const struct scene *s, const struct thread_group *group, uint32_t node,

@@ -26,9 +26,9 @@ static const struct known {
 } known[] = {
     /* re keeps _MAXCACHE patterns, 512, and drops the oldest: CPython Lib/re/__init__.py. */
     {"re/_compiler.py", NULL, "*", NULL, 0.2, "Python's re compiles patterns",
-     "it keeps 512 of them; what re.compile() returns can be kept, and is compiled once"},
+     "its cache holds 512; keep what re.compile() returns"},
     {"sre_compile.py", NULL, "*", NULL, 0.2, "Python's re compiles patterns",
-     "it keeps 512 of them; what re.compile() returns can be kept, and is compiled once"},
+     "its cache holds 512; keep what re.compile() returns"},
     /* It follows every reference, in Python: CPython Lib/copy.py. */
     {"copy.py", NULL, "deepcopy", NULL, 0.2, "copy.deepcopy() runs",
      "it copies all that is referred to; a __deepcopy__() or __copy__() can copy what changes"},
@@ -49,7 +49,7 @@ static const struct known {
     /* A free one takes no system call, but its cache line goes from CPU to CPU: futex(7).  Those of
      * threads in Python are the interpreter's. */
     {NULL, "libc", "pthread_mutex_*", ".py", 0.3, "Mutexes are taken and released",
-     "take one for several steps, or let each thread count by itself"},
+     "hold one for several steps, or count in each thread"},
     /* Each asks the kernel: stat(2), inotify(7), os.scandir(). */
     {NULL, "libc", "fstatat*", NULL, 0.4, "Files are looked at, by stat(),",
      "inotify tells of changes, and a folder's entries tell what each is (os.scandir(), d_type)"},
@@ -60,8 +60,8 @@ static const struct known {
     {NULL, "libc", "epoll_wait", NULL, 0.5, "epoll_wait() runs", ALWAYS_READY},
     /* Each takes a system-wide semaphore: CPython Modules/_multiprocessing/semaphore.c. */
     {NULL, "_multiprocessing.", "*", "/multiprocessing/queues.py", 0.2,
-     "Locks of multiprocessing's are taken and released",
-     "a process that counts by itself, and adds up now and then, needs few of them"},
+     "Locks of multiprocessing are taken and released",
+     "count in each process, and add up now and then"},
     /* A Series is made of each row: pandas' user guide, "Iteration". */
     {"pandas/core/frame.py", NULL, "iterrows", NULL, 0.2, "DataFrame.iterrows() runs",
      "it makes a Series of each row; whole columns, or itertuples(), need none"},
@@ -205,10 +205,10 @@ static void add_calls(const struct thread_group *group, uint64_t n, uint64_t byt
     text_add_thousands(words, rule_per_second_of_life(n, group));
     text_addf(words, " %s a second", what);
     if (each < 0.5)
-        text_add(words, ", most of which bring nothing.");
+        text_add(words, ", most of which return nothing.");
     else
         text_addf(words, ", of %.0f byte%s each on average%s", each, each < 1.5 ? "" : "s",
-                  each < small_bytes ? ": of a file, a buffer makes fewer." : ".");
+                  each < small_bytes ? ": for a file, use a buffer." : ".");
 }
 
 double add_known(const struct scene *s, const struct thread_group *group, const char *of,

@@ -55,7 +55,7 @@ void add_place(struct text *out, const struct call_path *path)
 
 void add_place_longest(struct text *out, const struct call_path *path)
 {
-    add_place_called(out, path, "for longest called");
+    add_place_called(out, path, "mainly called");
 }
 
 /* PATH without its FIRST parts. */

@@ -10,7 +10,7 @@ void add_percent(struct text *out, double share);
 void add_name(struct text *out, const char *part);
 /* "in TopK::exec ops.cc:34, called from f a.py:3" */
 void add_place(struct text *out, const struct call_path *path);
-/* The same of a function that others call, too: ", for longest called from f a.py:3" */
+/* The same of a function that others call, too: ", mainly called from f a.py:3" */
 void add_place_longest(struct text *out, const struct call_path *path);
 /* "TopK::exec > cudaGetDeviceProperties > ioctl" */
 void add_way(struct text *out, const struct call_path *path);

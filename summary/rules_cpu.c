@@ -63,7 +63,7 @@ static double known_of_wanted(const struct scene *s, const struct thread_group *
     return share;
 }
 
-/* "4 ranks wait 40% of their time for a CPU, for longest in work a.py:2" */
+/* "4 ranks wait 40% of their time for a CPU, mainly in work a.py:2" */
 static void add_wait(const struct scene *s, const struct thread_group *group, const char *noun,
                      double share, struct text *words)
 {
@@ -73,7 +73,7 @@ static void add_wait(const struct scene *s, const struct thread_group *group, co
     add_percent(words, share);
     text_addf(words, " of %s time for a CPU", possessive(group));
     if (rule_path_of(s, group, WEIGHT_WALL, TALLY_RUNNING | TALLY_RUNNABLE, &path, &part)) {
-        text_add(words, ", for longest ");
+        text_add(words, ", mainly ");
         add_place(words, &path);
         call_path_release(&path);
     }
@@ -290,7 +290,7 @@ static int64_t collected_at_end_ns(const struct scene *s, struct tally *tally)
     return ns;
 }
 
-/* "main spends 28% of its time collecting garbage …": NS in all, for longest on the way PATH. */
+/* "main spends 28% of its time collecting garbage …": NS in all, mainly on the way PATH. */
 static char *collecting(const struct scene *s, struct thread_group *group,
                         const struct call_path *path, int64_t ns)
 {
@@ -305,7 +305,7 @@ static char *collecting(const struct scene *s, struct thread_group *group,
         return words.s;
     }
     if (path->caller && !is_at_python_end(s, path->node))
-        text_addf(&words, ", for longest called from %s", path->caller);
+        text_addf(&words, ", mainly called from %s", path->caller);
     text_add(&words, ".");
     text_add(&words, collector_remedy);
     return words.s;

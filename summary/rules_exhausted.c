@@ -240,8 +240,8 @@ static void tell(const struct crew *c, const struct parts *p, double waiting, do
     add_way_in(c, p, PART_WAIT, " in ", words);
     text_addf(words, ", and %.1f %s past that", past, past < 1.05 ? "is" : "are");
     add_way_in(c, p, PART_PAST, ", in ", words);
-    text_add(words, ". Either the others wait for what these have: give it back sooner, or have "
-                    "more of it. Or all the work goes to these.");
+    text_add(words, ". Either their pool (connections, buffers) is too small: release sooner, or "
+                    "enlarge it. Or the rest gets no work.");
 }
 
 static void judge(struct crew *c, struct finding *f)

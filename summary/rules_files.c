@@ -198,7 +198,7 @@ void rule_files(const struct scene *s, struct thread_group *group, struct findin
     text_add(&words, ".");
     add_all_of_place(s, group, path.node, share, &words);
     if (is_sqlite_sync(s, path.node)) /* https://sqlite.org/faq.html, question 19 */
-        text_add(&words, " Each transaction is synced; many rows in one need fewer syncs.");
+        text_add(&words, " Each transaction is synced: put many rows into one.");
     f->words = words.s;
     call_path_release(&path);
 }

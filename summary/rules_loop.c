@@ -58,7 +58,7 @@ static void add_handler(const struct scene *s, const struct thread_group *group,
         text_add(words, ".");
         free(name);
     } else if (call_paths_heaviest(&t, &path, 1) == 1) {
-        text_add(words, " Between its polls it is for longest ");
+        text_add(words, " Between its polls it is mainly ");
         add_place(words, &path);
         text_add(words, ".");
         call_path_release(&path);
@@ -91,9 +91,8 @@ void rule_ready_loop(const struct scene *s, struct thread_group *group, struct f
         add_percent(&words, share);
         text_add(&words, " of its time.");
         add_handler(s, group, &polls, &words);
-        text_add(&words,
-                 " Such a descriptor's other end has closed, nobody reads what it has, or it "
-                 "is watched for room to write, which it always has.");
+        text_add(&words, " Usual causes: the descriptor's other end has closed, nobody reads it, "
+                         "or it is watched for writing all the time.");
         f->words = words.s;
     }
     intervals_release(&polls.rest);

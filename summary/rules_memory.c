@@ -58,7 +58,7 @@ static void add_source(const struct scene *s, const struct thread_group *group, 
         return;
     add_figure(f, "swap_ins_per_s", swapped);
     if (!m->swap_ins) {
-        text_add(words, " Nothing was swapped in: they are of mapped files.");
+        text_add(words, " No swap-ins: the pages are from mapped files.");
     } else if (swapped >= mostly * rate) {
         text_add(words, " The machine swapped in ");
         text_add_thousands(words, swapped);
@@ -164,7 +164,7 @@ void rule_numa_balancing(const struct scene *s, struct thread_group *group, stru
     text_add_thousands(&words, numa_faults_per_s(s->p));
     text_add(&words, " on this machine and moved ");
     text_add_thousands(&words, rule_per_second(m->numa_moved, s));
-    text_add(&words, " pages a second between nodes: numactl --cpunodebind --membind, or "
-                     "kernel.numa_balancing=0.");
+    text_add(&words,
+             " pages a second between nodes: pin it (numactl), or set kernel.numa_balancing=0.");
     f->words = words.s;
 }

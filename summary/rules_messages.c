@@ -128,7 +128,7 @@ void rule_messages(const struct scene *s, struct thread_group *group, struct fin
         text_add_thousands(&words, reads);
         text_add(&words, " reads a second. Send more in each (chunksize).");
     } else {
-        text_add(&words, " Send less in a message, or use shared memory.");
+        text_add(&words, " Send less per message, or share memory.");
     }
     add_figure(f, "reads_per_s", reads);
     f->also = best.group->noun;

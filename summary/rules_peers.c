@@ -211,11 +211,11 @@ static void judge_odd(const struct scene *s, struct thread_group *odd, struct th
     add_percent(&words, there);
     text_addf(&words, " in %s.", others->noun);
     if (idle_share(others) >= alike_share) {
-        text_add(&words, " Those wait for work for ");
+        text_add(&words, " They wait for work for ");
         add_percent(&words, idle_share(others));
         text_add(&words, " of their time.");
     } else if (waits_for_somebody(s, others)) {
-        text_add(&words, " Meanwhile those are in ");
+        text_add(&words, " Meanwhile they are in ");
         add_way(&words, &others->paths[0]);
         text_add(&words, ", ");
         add_percent(&words, share_of(others->paths[0].ns, others->wall_ns));

@@ -36,7 +36,7 @@ static void add_crowd(const struct scene *s, const struct thread_group *group, s
     uint32_t cpus = l->cpus_any ? l->cpus_any : profile_see_host(s->p)->cpus_online;
     size_t n = add_like(s, group, words);
     if (cpus && n > cpus)
-        text_addf(words, " %zu threads spin on %u CPU%s: use no more than CPUs.", n, cpus,
+        text_addf(words, " %zu threads spin on %u CPU%s: use fewer threads.", n, cpus,
                   cpus == 1 ? "" : "s");
 }
 
@@ -87,7 +87,7 @@ static void add_spin(const struct scene *s, const struct thread_group *group, do
                           : "Spin briefly, then sleep on a condition or a futex.";
     text_addf(words, "%s, ", at.spins ? "in a wait for others" : spinning_words(at.frame->spins));
     add_place(words, path);
-    text_addf(words, ": %.1f CPU%s without work.", cpus, cpus < 1.05 ? "" : "s");
+    text_addf(words, ", which burns %.1f CPU%s.", cpus, cpus < 1.05 ? "" : "s");
     if (at.spins == OWN_SPIN_LOOPS)
         add_crowd(s, group, words);
     if (at.frame->spins == SPIN_OPENMP)

@@ -136,16 +136,14 @@ static void add_halted(const struct scene *s, const struct halted *h, struct tex
     if (h->frozen) {
         text_add(words,
                  "with the cgroup (docker pause, systemctl freeze): docker unpause, systemctl "
-                 "thaw or echo 0 > cgroup.freeze lets it go on.");
+                 "thaw or echo 0 > cgroup.freeze resumes it.");
     } else if (h->reading) {
         text_add(words, "in a read of ");
         text_add_tame(words, h->reading, strlen(h->reading));
-        text_add(words, ", as a job in the background is (SIGTTIN): `fg` in its shell lets it "
-                        "read, </dev/null keeps it from that.");
+        text_add(words, ", because it is a background job (SIGTTIN): `fg` in its shell lets it "
+                        "read; </dev/null at its start avoids this.");
     } else {
-        text_addf(words,
-                  "by a signal (SIGSTOP, SIGTSTP or a terminal's): kill -CONT %d lets it "
-                  "go on.",
+        text_addf(words, "by a signal (SIGSTOP, or Ctrl-Z's SIGTSTP): kill -CONT %d resumes it.",
                   process->pid);
     }
 }
@@ -315,9 +313,9 @@ static bool add_lost_result(const struct scene *s, struct text *words)
     if (list_hanging(s, &group, 1) != 1 || !waits_for_pool(s, group->paths[0].node) ||
         !has_idle_workers(s, group))
         return false;
-    text_add(words, " All workers of its pool wait for work, so that result does not come: a "
-                    "worker that is killed, as when memory is short, takes its task with it, and "
-                    "multiprocessing.Pool does not say so. concurrent.futures does.");
+    text_add(words, " All workers of its pool wait for work, so that result will not come: when a "
+                    "worker is killed (out of memory?), multiprocessing.Pool loses its task and "
+                    "says nothing. concurrent.futures reports it.");
     return true;
 }
 

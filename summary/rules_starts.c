@@ -78,7 +78,7 @@ static void tell(const struct thread_group *group, double share, double joins,
         text_add_thousands(&words, joins);
         text_add(&words, " threads a second");
     }
-    text_add(&words, ". A pool, whose threads live on, saves their starts.");
+    text_add(&words, ". Use a thread pool.");
     f->words = words.s;
 }
 

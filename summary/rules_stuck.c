@@ -60,11 +60,10 @@ static void add_fork(const struct scene *s, const struct stuck *stuck, struct te
     bool forked = parent && parent->command.ix == child->command.ix && parent->threads > 1;
     if (stuck->threads > 1 || !forked)
         return;
-    text_addf(words,
-              " %d was forked by %d, and of that one's %llu threads it has none but its own. ",
+    text_addf(words, " %d was forked by %d, which had %llu threads: fork copied one of them. ",
               child->pid, parent->pid, (unsigned long long)parent->threads);
     text_add(words, child->python_version.ix
-                        ? "multiprocessing's start methods spawn and forkserver begin anew."
+                        ? "multiprocessing's start methods spawn and forkserver avoid this."
                         : "Start threads after fork(), not before.");
 }
 

@@ -172,7 +172,7 @@ static void add_place_alone(const struct crew *c, const struct at_work *w, struc
     add_longest(&sum, ", in ", words);
 }
 
-/* " Meanwhile _handle_tasks is at work for 92% of that time, for longest in dumps." */
+/* " Meanwhile _handle_tasks is at work for 92% of that time, mainly in dumps." */
 static void add_keeper(const struct scene *s, const struct thread_summary *keeper,
                        const struct thread_group *group, const struct intervals *waits,
                        struct text *words)
@@ -184,7 +184,7 @@ static void add_keeper(const struct scene *s, const struct thread_summary *keepe
     text_addf(words, " Meanwhile %s is at work for ", group->noun);
     add_percent(words, share_of(intervals_ns(&works), intervals_ns(waits)));
     text_add(words, " of that time");
-    add_longest(&sum, ", for longest in ", words);
+    add_longest(&sum, ", mainly in ", words);
     text_add(words, ".");
     intervals_release(&works);
 }
@@ -204,8 +204,8 @@ static void add_alone(const struct crew *c, const struct at_work *w, struct text
     add_percent(words, share_of(w->alone_ns, w->wait_ns));
     text_add(words, " of that time one works alone");
     add_place_alone(c, w, words);
-    text_add(words, ". Smaller pieces of work, the longest first, share it out: a task for each "
-                    "item, as chunksize=1 makes it.");
+    text_add(words, ". To balance it, make tasks smaller and start the longest first; chunksize=1 "
+                    "makes one per item.");
 }
 
 /* "main waits 99% of its time in run_rounds sim.py:21. On average …", or of a KEEPER. */
@@ -231,7 +231,7 @@ static void tell(const struct crew *c, const struct waiter *waiter, const struct
         add_keeper(c->s, keeper, keeps, &waiter->waits, &words);
     add_at_work(c, mean, &words);
     if (keeps)
-        text_add(&words, ", and the others wait for some.");
+        text_add(&words, ", and the others wait for work.");
     else
         add_alone(c, w, &words);
     f->words = words.s;

@@ -333,8 +333,7 @@ static void add_what_they_do(const struct scene *s, struct tally *sum, int64_t n
     if (imports >= imports_much) {
         text_add(words, " For ");
         add_percent(words, imports);
-        text_add(words, " of their time they import modules: one that lives on, as a pool's, does "
-                        "so once.");
+        text_add(words, " of their time they import modules: a pool's processes do so once.");
         return;
     }
     struct doing d = doing_of(s, sum);
@@ -431,7 +430,7 @@ static bool serves(const struct scene *s, const struct thread_group *group, enum
     return share_of(leader_idle_ns(leader), leader->wall_ns) >= idle_leader;
 }
 
-/* "handler-0 is 100% in ask a.py:20 > recvfrom socket.  main only waits for their ends.": who only
+/* "handler-0 is 100% in ask a.py:20 > recvfrom socket.  main only waits for them to end.": who only
  * joins others is no news, these are.  False: there are many kinds of them, or none. */
 static bool add_joined(const struct scene *s, const struct thread_group *group,
                        const struct call_path *path, double share, struct text *words,
@@ -443,7 +442,7 @@ static bool add_joined(const struct scene *s, const struct thread_group *group,
         return false;
     add_others(s, group, true, &others, f);
     if (others.len) {
-        text_addf(words, "%s %s only wait%s for their ends.", others.s + 1, group->noun,
+        text_addf(words, "%s %s only wait%s for them to end.", others.s + 1, group->noun,
                   verb_s(group));
         if (others_of(s, group, true, joined, MOST_KINDS) == 1)
             add_in_turn(joined[0], words);
@@ -630,7 +629,7 @@ void rule_gil(const struct scene *s, struct thread_group *group, struct finding 
     text_add(&words, " for the GIL");
     if (heaviest_in_class(&group->tally, CLASS_GIL, &path)) {
         bool all_of_it = share_of(path.ns, group->wall_ns) >= most_share * seen;
-        text_add(&words, all_of_it ? " " : ", for longest ");
+        text_add(&words, all_of_it ? " " : ", mainly ");
         add_place(&words, &path);
         call_path_release(&path);
     }

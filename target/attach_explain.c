@@ -75,9 +75,7 @@ static void add_other_user(const struct attach_check *c, struct text *cause)
 static void add_ended(const struct attach_check *c, struct text *cause)
 {
     if (c->threads_live)
-        text_addf(cause,
-                  "%d (%s): its main thread has ended, and its memory cannot be read "
-                  "through it.",
+        text_addf(cause, "%d (%s): its main thread has ended, so its memory cannot be read.",
                   c->pid, c->comm);
     else
         text_addf(cause, "%d (%s) has ended; its parent has not collected it yet.", c->pid,

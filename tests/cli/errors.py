@@ -278,7 +278,7 @@ class Errors(unittest.TestCase):
                     code, said = self.record_with(fault, name, t.pid)
                     self.assertEqual(code, 0, said)
                     self.assertEqual(said.count(
-                        "wallspy: warning: no findings and no table: what explains the recording "
+                        "wallspy: warning: no findings and no table: the process that makes them "
                         f"failed ({reason}). The recording is whole. Please report this."), 1, said)
                     self.assertIn("wallspy: quality", said)
                 written = Recording(output)

@@ -322,8 +322,8 @@ os.wait()
         self.assertEqual(code, 0, text)
         (found,) = pathlib.Path().iterdir()
         self.assertRegex(found.name, r"^wallspy-sleep-\d+-[-\d]+\.json$")
-        self.assertIn(f"no process has a name for r%q{{NO_SUCH}}.json: all are in {found.name}",
-                      " ".join(text.split()))
+        self.assertIn("no process has the variables of r%q{NO_SUCH}.json: all are in "
+                      f"{found.name}", " ".join(text.split()))
 
     def test_attached_to_a_launcher(self):
         """It says so within two seconds, and whom it samples."""

@@ -105,7 +105,7 @@ class Pages(unittest.TestCase):
 
     def test_the_words_of_the_quality_line_are_there(self):
         page = rendered(page_of("record"))[0]
-        for words in ("N of M samples late", "N frames guessed", "rate lowered to N Hz",
+        for words in ("N of M ticks skipped", "N frames guessed", "rate lowered to N Hz",
                       "N ended threads merged by name (--max-size)"):
             self.assertIn(f" {words} ", page)
 

@@ -426,7 +426,7 @@ CASES = [
               "{programs}/borrow.py {seconds}", "exhausted",
               (r"(5\.[89]|6\.\d) of 8 reader threads wait in borrow_copy borrow\.py:\d+ > c",
                r"and (1\.9|2\.\d) are past that, in read_chapter borrow\.py:\d+",
-               "more of it"),
+               "enlarge it"),
               ("share", "share", 0.08), twin_says=("none_ran", "waits")),
     Situation("uneven", "main waits for a pool, one process of which has all that takes long",
               "{programs}/tiles.py {seconds}", "uneven",

@@ -75,7 +75,7 @@ class Watchdog(HarmTest):
     """A page of the stack itself does not come: the hold ends, and the recording goes on without
     that process."""
     HELD = "a thread was held for 0.25 s"
-    WHY = f"{HELD}, because a read of its memory lasted (userfaultfd serves it)"
+    WHY = f"{HELD}, because reading its memory took too long (userfaultfd serves it)"
 
     def await_goes_on(self, text, pid):
         """TEXT gives what wallspy has said."""

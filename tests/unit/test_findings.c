@@ -128,7 +128,7 @@ START_TEST(spinning_is_no_work)
     judge(4000);
     assert_told(0, "spinning",
                 "main spins 75% of its time for the GPU, in cudaStreamSynchronize, called from "
-                "step a.cc:9: 0.8 CPU without work. cudaDeviceScheduleBlockingSync lets it sleep.");
+                "step a.cc:9, which burns 0.8 CPU. cudaDeviceScheduleBlockingSync lets it sleep.");
     assert_not_told("computes");
     teardown();
 }
@@ -149,7 +149,7 @@ START_TEST(spinning_counts_where_there_are_too_few_cpus)
     bool told = false;
     for (size_t i = 0; i < found.n_printed; i++)
         told |= strstr(found.printed[i]->words, "spin 100% of their CPU time at OpenMP barriers") &&
-                strstr(found.printed[i]->words, ": 0.4 CPU without work. Meanwhile main is 100% in "
+                strstr(found.printed[i]->words, ", which burns 0.4 CPU. Meanwhile main is 100% in "
                                                 "step a.cc:9. OMP_WAIT_POLICY=passive");
     ck_assert_msg(told, "%s", found.printed[0]->words);
     teardown();

@@ -61,8 +61,8 @@ START_TEST(who_waits_for_what_a_few_have_is_told)
     assert_told(
         0, "exhausted",
         "On average 4.0 of 6 handler threads wait in take a.py:9 > condition, and 2.0 are past "
-        "that, in ask a.py:13 > recvfrom 10.0.0.7:5432. Either the others wait for what these "
-        "have: give it back sooner, or have more of it. Or all the work goes to these.");
+        "that, in ask a.py:13 > recvfrom 10.0.0.7:5432. Either their pool (connections, buffers) "
+        "is too small: release sooner, or enlarge it. Or the rest gets no work.");
     teardown();
     judge_crew(SERVE "handle@/src/a.py:5:6 > " WAITS, SERVE "handle@/src/a.py:5:6 > " ASKS, 1, true,
                false);

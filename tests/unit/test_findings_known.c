@@ -33,8 +33,8 @@ START_TEST(what_is_known_to_be_slow_is_told)
         const char *stack, *words;
     } cases[] = {
         {STEP "compile" LIB("re/__init__.py") " > compile" LIB("re/_compiler.py"),
-         ". Python's re compiles patterns for 75% of its CPU time: it keeps 512 of them; what "
-         "re.compile() returns can be kept, and is compiled once."},
+         ". Python's re compiles patterns for 75% of its CPU time: its cache holds 512; keep what "
+         "re.compile() returns."},
         {STEP "compile" LIB("re.py") " > compile" LIB("sre_compile.py"), "compiles patterns for"},
         {STEP "deepcopy" LIB("copy.py") " > _deepcopy_dict" LIB("copy.py"), "copy.deepcopy() runs"},
         {STEP "stack" LIB("inspect.py") " > getframeinfo" LIB("inspect.py"), "sys._getframe(1)"},
@@ -49,7 +49,7 @@ START_TEST(what_is_known_to_be_slow_is_told)
         {"step!app > serve!app > epoll_wait!libc.so.6", "its other end has closed"},
         {STEP "select!libc.so.6", "its time-out is 0"},
         {"step!app > draw!app > rand!libc.so.6", "rand() runs for 75% of its CPU time: it takes"},
-        {"step!app > count!app > ___pthread_mutex_lock!libc.so.6", "take one for several steps"},
+        {"step!app > count!app > ___pthread_mutex_lock!libc.so.6", "hold one for several steps"},
         {STEP "scan" LIB("site-packages/yaml/scanner.py"), "yaml.CSafeLoader does that in C"},
         {STEP "iterrows" LIB("site-packages/pandas/core/frame.py"), "itertuples()"},
         {STEP "apply_series_generator" LIB("site-packages/pandas/core/apply.py"), "whole columns"},
@@ -112,14 +112,13 @@ START_TEST(many_calls_are_told_with_their_size)
     } cases[] = {
         {{.reads = 300000, .read_bytes = 300000}, NULL},
         {{.reads = 2100000, .read_bytes = 2100000},
-         " It makes 525,000 reads a second, of 1 byte each on average: of a file, a buffer makes "
-         "fewer."},
+         " It makes 525,000 reads a second, of 1 byte each on average: for a file, use a buffer."},
         {{.reads = 2100000, .read_bytes = UINT64_C(2100000) * 65536},
          " It makes 525,000 reads a second, of 65536 bytes each on average."},
-        {{.reads = 2100000}, " It makes 525,000 reads a second, most of which bring nothing."},
+        {{.reads = 2100000}, " It makes 525,000 reads a second, most of which return nothing."},
         {{.writes = 2100000, .written_bytes = 168000000},
-         " It makes 525,000 writes a second, of 80 bytes each on average: of a file, a buffer "
-         "makes fewer."},
+         " It makes 525,000 writes a second, of 80 bytes each on average: for a file, use a "
+         "buffer."},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         b = builder_start(10, "app");
@@ -152,8 +151,7 @@ START_TEST(a_sync_of_sqlite_is_told_to_be_a_transactions)
         judge(4000);
         assert_told(0, "slow_files", "main spends 75% of its time syncing /data/a.db");
         ck_assert(!strstr(found.printed[0]->words,
-                          " Each transaction is synced; many rows in one need fewer syncs.") ==
-                  (i > 0));
+                          " Each transaction is synced: put many rows into one.") == (i > 0));
         teardown();
     }
 }

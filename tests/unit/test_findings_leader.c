@@ -230,7 +230,7 @@ START_TEST(a_wait_has_the_figure_of_its_function)
     builder_run(&b, other, "work!app", 4000, 4000);
     judge(4000);
     assert_told(0, "waits_meanwhile",
-                "main waits 100% of its time in sync q.c:9, for longest called from read a.c:3. "
+                "main waits 100% of its time in sync q.c:9, mainly called from read a.c:3. "
                 "Meanwhile reloader is 100% in work.");
     teardown();
 }

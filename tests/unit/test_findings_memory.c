@@ -39,7 +39,7 @@ START_TEST(numa_balancing_is_told_where_the_faults_rise_with_it)
     assert_told(0, "numa_balancing",
                 "main takes 15,000 minor page faults a second. Meanwhile the kernel's NUMA "
                 "balancing caused 14,000 on this machine and moved 5,000 pages a second between "
-                "nodes: numactl --cpunodebind --membind, or kernel.numa_balancing=0.");
+                "nodes: pin it (numactl), or set kernel.numa_balancing=0.");
     assert_not_told("page_faults");
     teardown();
 }
@@ -109,7 +109,7 @@ START_TEST(a_cgroup_at_its_memory_limit_reads_pages_again)
     teardown();
     for (int i = 0; i < 2; i++) { /* far from it; or never there */
         limited(i ? 995 : 300, i ? 0 : 1234);
-        assert_told(0, "major_faults", "Nothing was swapped in");
+        assert_told(0, "major_faults", "No swap-ins");
         teardown();
     }
 }
@@ -125,8 +125,7 @@ START_TEST(pages_from_swap_and_from_files_are_told_apart)
     teardown();
     pages(2400, 3600, 0, 0);
     assert_told(0, "major_faults",
-                "900 major page faults a second. Nothing was swapped in: they are of mapped "
-                "files.");
+                "900 major page faults a second. No swap-ins: the pages are from mapped files.");
     teardown();
     pages(2400, 100, 0, 0); /* few, of a slow disk: it is the time that counts */
     assert_told(0, "major_faults", "main waits 60% of its time for pages from a disk");

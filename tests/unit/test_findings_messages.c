@@ -38,7 +38,7 @@ START_TEST(what_passing_data_costs_is_told)
     assert_told(0, "messages",
                 "Passing data between processes takes 75% of the CPU time, while 10 (app) is 100% "
                 "in main a.py:9. Most of it is in 10's tasks, in ForkingPickler.dumps "
-                "reduction.py:2. Send less in a message, or use shared memory.");
+                "reduction.py:2. Send less per message, or share memory.");
     teardown();
 }
 END_TEST
@@ -64,7 +64,7 @@ START_TEST(small_messages_are_told_from_large_ones)
                     cases[i].small
                         ? "The messages are small: 30,000 reads a second. Send more in each "
                           "(chunksize)."
-                        : "Send less in a message, or use shared memory.");
+                        : "Send less per message, or share memory.");
         teardown();
     }
     reads = 0;

@@ -62,9 +62,8 @@ START_TEST(who_asks_again_and_again_is_told_for_what)
          "main polls 100% of its time for a lock, in "},
         {"wait_for_baton@/src/a.py:1:2" SLEEP, NULL,
          "main polls 100% of its time in wait_for_baton a.py:2 > clock_nanosleep: it sleeps 10 "
-         "times a second, 100 ms each. What blocks wakes at once: flock() for a file that is a "
-         "lock (it ends with its holder), poll() of a pidfd_open() for a process, a condition for "
-         "a thread."},
+         "times a second, 100 ms each. A call that blocks wakes at once: flock() for a lock file, "
+         "poll() of a pidfd_open() for a process, a condition for a thread."},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_polls(cases[i].sleep, 40, cases[i].asks, cases[i].words);
@@ -133,7 +132,7 @@ START_TEST(who_works_meanwhile_is_named)
     setup("wait_for_baton@/src/a.py:1:2" SLEEP, 40, NULL);
     builder_run(&b, builder_thread(&b, 11, "worker"), "build!app", 4000, 4000);
     judge(4000);
-    assert_told(0, "polls", "100 ms each. Meanwhile worker is 100% in build. What blocks");
+    assert_told(0, "polls", "100 ms each. Meanwhile worker is 100% in build. A call that blocks");
     teardown();
     setup("wait_for_baton@/src/a.py:1:2" SLEEP, 40, NULL); /* it may look after both */
     builder_run(&b, builder_thread(&b, 11, "worker"), "build!app", 4000, 4000);

@@ -60,7 +60,7 @@ START_TEST(the_odd_rank_is_named)
     judge(4000);
     assert_told(0, "differs",
                 "rank1 differs: 90% of its time in load a.py:2, against 0% in rank0 and rank2. "
-                "Meanwhile those are in all_reduce a.py:9 > futex, 100%.");
+                "Meanwhile they are in all_reduce a.py:9 > futex, 100%.");
     teardown();
 }
 END_TEST
@@ -85,7 +85,7 @@ START_TEST(that_the_others_have_no_work_is_told)
     judge(4020);
     assert_told(0, "differs",
                 "rank1 differs: 100% of its time in accrue a.py:9, against 0% in rank0 and rank2. "
-                "Those wait for work for 100% of their time.");
+                "They wait for work for 100% of their time.");
     teardown();
 }
 END_TEST
@@ -220,7 +220,7 @@ START_TEST(fewer_threads_are_advised_only_where_there_are_more_than_cpus)
 {
     ranks_wait_for_cpus(8, 0);
     assert_told(0, "cpu_wait",
-                "4 ranks wait 40% of their time for a CPU, for longest in work a.py:2: they may "
+                "4 ranks wait 40% of their time for a CPU, mainly in work a.py:2: they may "
                 "use 2 CPUs; this recording's threads wanted 3.6, other programs used 0.0 CPU. "
                 "OMP_NUM_THREADS is 8; try 2.");
     teardown();
@@ -251,7 +251,7 @@ START_TEST(an_odd_rank_comes_before_an_odd_helper)
     judge(4000);
     assert_told(0, "differs",
                 "rank1 differs: 75% of its time in load a.py:2, against 0% in rank0 and rank2. "
-                "Meanwhile those are in all_reduce a.py:9 > futex, 100%.");
+                "Meanwhile they are in all_reduce a.py:9 > futex, 100%.");
     teardown();
 }
 END_TEST

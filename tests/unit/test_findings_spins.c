@@ -50,8 +50,8 @@ START_TEST(a_loop_that_waits_is_told_where_it_runs_and_waits_for_a_cpu)
         assert_told(0, "spinning",
                     "4 crew threads spin 100% of their time in a wait for others, in ");
         assert_told(0, "spinning",
-                    ": 2.0 CPUs without work. 4 threads spin on 2 CPUs: use no "
-                    "more than CPUs. Spin briefly, then sleep on a condition or a futex.");
+                    ", which burns 2.0 CPUs. 4 threads spin on 2 CPUs: use fewer threads. Spin "
+                    "briefly, then sleep on a condition or a futex.");
         assert_not_told("cpu_wait");
         teardown();
     }
@@ -65,9 +65,9 @@ START_TEST(who_only_tries_is_told_for_what)
         const char *stacks[3], *remedy; /* NULL: it does not spin */
     } cases[] = {
         {{"step!app > enter!app|/src/a.c:7 > __pthread_mutex_trylock!libc.so.6"},
-         "more than CPUs. A lock() or flock() that blocks wakes at once"},
+         "use fewer threads. A blocking lock() or flock() wakes at once"},
         {{"step!app > reap!app|/src/a.c:7 > wait4!libc.so.6"},
-         "more than CPUs. A wait without a time-out, or poll() of a pidfd_open()"},
+         "use fewer threads. A wait without a time-out, or poll() of a pidfd_open()"},
         /* It locks and unlocks a file. */
         {{"step!app > note!app|/src/a.c:7 > flock!libc.so.6",
           "step!app > note!app|/src/a.c:8 > flock!libc.so.6"},
@@ -108,7 +108,7 @@ START_TEST(others_that_spin_are_told_with_them)
     judge(4000);
     assert_told(0, "spinning",
                 "3 crew threads spin 98% of their time in a wait for others, in barrier_wa");
-    assert_told(0, "spinning", " crew does so, too. 4 threads spin on 2 CPUs: use no more");
+    assert_told(0, "spinning", " crew does so, too. 4 threads spin on 2 CPUs: use fewer");
     teardown();
 }
 END_TEST
@@ -253,9 +253,8 @@ START_TEST(a_loop_in_python_that_only_asks_is_told)
         if (i == 0)
             assert_told(
                 0, "spinning",
-                "main spins 100% of its time in a wait for others, in write_log log.py:2: 1.0 CPU "
-                "without work. A get(), join(), result() or Event.wait() that blocks wakes at "
-                "once.");
+                "main spins 100% of its time in a wait for others, in write_log log.py:2, which "
+                "burns 1.0 CPU. A blocking get(), join(), result() or Event.wait() wakes at once.");
         teardown();
     }
 }

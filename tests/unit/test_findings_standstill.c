@@ -83,8 +83,7 @@ START_TEST(a_result_that_does_not_come_is_told)
         judge(6000);
         if (!busy)
             assert_told(0, "none_ran",
-                        "All workers of its pool wait for work, so that result does "
-                        "not come");
+                        "All workers of its pool wait for work, so that result will not come");
         for (size_t i = 0; i < found.n_printed && busy; i++)
             ck_assert_ptr_null(strstr(found.printed[i]->words, "does not come"));
         teardown();
@@ -113,9 +112,9 @@ START_TEST(a_stopped_process_is_told)
     setup();
     builder_stopped(&b, lead, "main!app > read!libc.so.6", "/dev/tty", 6000);
     judge(6000);
-    assert_told(0, "stopped",
-                "10 (app) is stopped in a read of /dev/tty, as a job in the "
-                "background is (SIGTTIN)");
+    assert_told(
+        0, "stopped",
+        "10 (app) is stopped in a read of /dev/tty, because it is a background job (SIGTTIN)");
     ck_assert_uint_eq(found.n_printed, 1);
     teardown();
     setup();
@@ -123,8 +122,8 @@ START_TEST(a_stopped_process_is_told)
     builder_stopped(&b, builder_thread(&b, 11, "w"), "w!app", NULL, 6000);
     judge(6000);
     assert_told(0, "stopped",
-                "All 2 threads of 10 (app) are stopped by a signal (SIGSTOP, SIGTSTP "
-                "or a terminal's): kill -CONT 10 lets it go on.");
+                "All 2 threads of 10 (app) are stopped by a signal (SIGSTOP, or Ctrl-Z's SIGTSTP): "
+                "kill -CONT 10 resumes it.");
     teardown();
     setup(); /* docker pause */
     builder_run(&b, lead, "main!app > f!app > [frozen]", 6000, 0);
@@ -156,7 +155,7 @@ START_TEST(who_waits_for_a_stopped_process_is_told)
     builder_process(&b, 20, "sh", NULL);
     builder_stopped(&b, builder_thread(&b, 20, NULL), "main!sh", NULL, 6000);
     judge(6000);
-    assert_told(0, "stopped", "kill -CONT 20 lets it go on. 10 (app) waits in ask a.py:6.");
+    assert_told(0, "stopped", "kill -CONT 20 resumes it. 10 (app) waits in ask a.py:6.");
     teardown();
 }
 END_TEST

@@ -130,7 +130,7 @@ START_TEST(the_wait_for_threads_that_hardly_live_is_told_with_their_starts)
         judge_joins(joins[i], 8000, 60);
         assert_told(0, "thread_starts",
                     "main spends 75% of its time starting threads and waiting for their ends, in ");
-        assert_told(0, "thread_starts", ": 2,000 threads a second. A pool, whose threads live on,");
+        assert_told(0, "thread_starts", ": 2,000 threads a second. Use a thread pool.");
         teardown();
     }
 }

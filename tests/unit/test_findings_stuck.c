@@ -85,8 +85,8 @@ static void forked_child(bool other)
 START_TEST(a_child_of_fork_has_no_thread_of_its_parents)
 {
     static const char words[] =
-        "20 was forked by 10, and of that one's 2 threads it has none but its own. "
-        "multiprocessing's start methods spawn and forkserver begin anew.";
+        "20 was forked by 10, which had 2 threads: fork copied one of them. multiprocessing's "
+        "start methods spawn and forkserver avoid this.";
     forked_child(false);
     assert_told(0, "stuck", words);
     teardown();

@@ -35,7 +35,7 @@ START_TEST(who_has_all_the_work_is_told)
     assert_told(0, "uneven", "main waits 100% of its time in serve a.py:2 > Future.result");
     assert_told(0, "uneven",
                 "On average 1.3 of 4 pool threads have work then; for 90% of that time one works "
-                "alone, in render a.py:6. Smaller pieces of work");
+                "alone, in render a.py:6. To balance it, make tasks smaller");
     assert_not_told("waits_meanwhile");
     teardown();
 }
@@ -45,7 +45,7 @@ START_TEST(who_keeps_a_pool_from_work_is_told)
 {
     judge_pool(RESULT " > sem_wait!python3 > futex [blocked]", 400, "dump@/src/b.py:1:9");
     assert_told(0, "uneven",
-                "Meanwhile feeder is at work for 100% of that time, for longest in dump b.py:9.");
+                "Meanwhile feeder is at work for 100% of that time, mainly in dump b.py:9.");
     assert_told(0, "uneven",
                 "On average 1.3 of 4 pool threads have work then, and the others wait");
     teardown();

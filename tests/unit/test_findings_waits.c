@@ -198,7 +198,7 @@ START_TEST(the_process_at_the_other_end_of_a_connection_is_told)
     builder_polls(&b, lead, "ask@/src/a.py:1:3", &side, 3000);
     judge(4000);
     ck_assert(is_said("It waits for 20 (postgres), which has the socket's other end. "
-                      "wallspy -p 10,20 shows what that does."));
+                      "wallspy -p 10,20 shows both."));
     teardown();
 }
 END_TEST
@@ -218,7 +218,7 @@ START_TEST(a_delay_that_is_known_is_told)
     static const char tcp[] = "post@/src/a.py:1:2 > recvfrom 10.0.0.2:5433 [blocked]";
     judge_answers(tcp, 95);
     ck_assert(is_said("Each takes 41 ms, as long as TCP delays an acknowledgement: if a message is "
-                      "sent in parts, the rest waits for that. TCP_NODELAY, or one send()"));
+                      "sent in parts, its rest waits for one. TCP_NODELAY or a single send()"));
     teardown();
     judge_answers(tcp, 40); /* 100 ms each: an answer takes its time */
     ck_assert(is_said("main waits 98%") && !is_said("Each takes"));
@@ -230,7 +230,7 @@ START_TEST(a_delay_that_is_known_is_told)
 END_TEST
 
 #define LOST                                                                                       \
-    ": UDP does not report a lost question or answer, and the caller waits for its time-out. A"
+    ": UDP does not report a lost question or answer, and the caller waits for its time-out. In"
 #define MAYBE                                                                                      \
     ": UDP does not report a lost question or answer, and the caller waits for its time-out."
 

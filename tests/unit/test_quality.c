@@ -114,7 +114,7 @@ START_TEST(doubts_are_parts_of_samples_and_stacks)
     profile_set_number(b.p, METRIC_UNWIND_NO_CFI, 1);
     profile_set_number(b.p, METRIC_FRAMES_GUESSED, 1);
     const char *line = quality(&b, 1000, &ok);
-    assert_says(line, "7 of 300 samples late, ");
+    assert_says(line, "7 of 300 ticks skipped, ");
     assert_says(line, "1 of 290 stacks cut where code has no unwind information, ");
     assert_says(line, "1 frame guessed; ");
     ck_assert(!ok);
@@ -304,7 +304,7 @@ START_TEST(cpu_time_of_threads_that_were_not_met_is_said)
     *u = (struct profile_usage){.over_ns = NS_PER_S, .user_ns = INT64_C(850) * NS_PER_MS};
     ck_assert_ptr_null(strstr(quality(&b, 1000, &ok), "CPU time"));
     u->system_ns = INT64_C(150) * NS_PER_MS;
-    assert_says(quality(&b, 1000, &ok), "0.20 of 1.00 s of CPU time in no thread that was sampled");
+    assert_says(quality(&b, 1000, &ok), "0.20 of 1.00 s of CPU time in threads not sampled");
     ck_assert(!ok);
     profile_set_text(b.p, "threads_asked", "main"); /* of all others it is left out */
     ck_assert_ptr_null(strstr(quality(&b, 1000, &ok), "CPU time"));
