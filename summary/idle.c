@@ -25,6 +25,22 @@ static bool waits_to_write(const struct shown_frame *stack, size_t loop, size_t 
     return false;
 }
 
+static bool waits_for_answer(const struct shown_frame *stack, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (pool_waits_for_answer(&stack[i]))
+            return true;
+    return false;
+}
+
+static bool has_own_code(const struct shown_frame *stack, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (frame_role(&stack[i], true) == ROLE_OWN)
+            return true;
+    return false;
+}
+
 const struct shown_frame *idle_pool_wait(const struct shown_frame *stack, size_t n)
 {
     if (!idle_is_ordinary_wait(stack, n))
@@ -33,6 +49,9 @@ const struct shown_frame *idle_pool_wait(const struct shown_frame *stack, size_t
     if (!caller)
         return NULL;
     const struct shown_frame *f = &stack[caller - 1];
+    if (f->pool_loop && (waits_for_answer(stack, caller - 1) ||
+                         (pool_is_joined(f) && has_own_code(stack, caller - 1))))
+        return NULL;
     if (f->pool_loop)
         return waits_to_write(stack, caller - 1, n) ? NULL : f;
     size_t reader = find_caller(stack, caller, true);
@@ -63,14 +82,6 @@ static bool is_way_to_poll(const struct shown_frame *loop, const struct shown_fr
         return f->kind == SHOWN_NATIVE && frame_role(f, true) != ROLE_OWN;
     return f->kind == SHOWN_NATIVE && f->module && loop->module &&
            str_eq(f->module, loop->module) && frame_role(f, true) != ROLE_OWN;
-}
-
-static bool waits_for_answer(const struct shown_frame *stack, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (pool_waits_for_answer(&stack[i]))
-            return true;
-    return false;
 }
 
 /* The loop that the innermost frame of an event loop's in STACK is of, if only its way to the poll

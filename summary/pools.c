@@ -109,6 +109,8 @@ static const struct pool_loop {
     {"_run_once", "asyncio/base_events.py", NULL},
     {"do_one_step", "_utils/pin_memory.py", NULL},
     {"run", "tqdm/_monitor.py", NULL},
+    {"run", "anyio/_backends/_asyncio.py", NULL}, /* threads of FastAPI's endpoints without async */
+    {"handler_thread", "waitress/task.py", NULL},
     {"run", "event_file_writer.py", NULL},
 };
 
@@ -204,6 +206,27 @@ bool pool_is_loop(const struct shown_frame *f)
     return loop_of(f) != NULL;
 }
 
+/* Of those: the thread that gives the work waits there, too, for the end of it.
+ * Source: as above; torch's Engine::execute_with_graph_task() calls thread_main(). */
+static const struct pool_loop joined_loops[] = {
+    {"gomp_barrier_wait*", NULL, NULL},
+    {"gomp_team_barrier_wait*", NULL, NULL},
+    {"gomp_simple_barrier_wait", NULL, NULL},
+    {"__kmp_hyper_barrier_release", NULL, NULL},
+    {"__kmp_tree_barrier_release", NULL, NULL},
+    {"__kmp_linear_barrier_release", NULL, NULL},
+    {"__kmp_dist_barrier_release", NULL, NULL},
+    {"__kmp_fork_barrier", NULL, NULL},
+    {"__kmp_suspend*", NULL, NULL},
+    {"torch::autograd::ReadyQueue::pop", NULL, NULL},
+    {"torch::autograd::Engine::thread_main", NULL, NULL},
+};
+
+bool pool_is_joined(const struct shown_frame *f)
+{
+    return find_loop(joined_loops, sizeof joined_loops / sizeof *joined_loops, f) != NULL;
+}
+
 /* A function of a loop, and what users call the loop.  FILE as in pool_loops.
  * Source: the libraries' sources. */
 static const struct pool_loop event_loops[] = {
@@ -238,6 +261,7 @@ static const struct pool_loop event_loops[] = {
     {"_run", "cheroot/connections.py", "cheroot"},
     {"wait", "gunicorn/workers/sync.py", "gunicorn"},
     {"run", "gunicorn/workers/gthread.py", "gunicorn"},
+    {"wait_for_and_dispatch_events", "gunicorn/workers/gthread.py", "gunicorn"}, /* from 24.0 on */
     {"sleep", "gunicorn/arbiter.py", "gunicorn"},
     {"start", "tornado/ioloop.py", "tornado"},
     {"create_loop", "kombu/asynchronous/hub.py", "kombu"},
@@ -279,6 +303,7 @@ static const struct pool_loop answer_waits[] = {
     {"g_dbus_connection_send_message_with_reply_sync", NULL, NULL},
     {"g_dbus_connection_call_sync*", NULL, NULL},
     {"sd_bus_call", NULL, NULL},
+    {"SyncProcessRunner*", NULL, NULL}, /* node's execSync(): src/spawn_sync.cc */
 };
 
 bool pool_waits_for_results(const struct shown_frame *f)

@@ -8,6 +8,8 @@
 
 /* A function of a known pool's in which its threads wait for work. */
 bool pool_is_loop(const struct shown_frame *f);
+/* Is F, a loop, one in which the thread that gives the work waits, too? */
+bool pool_is_joined(const struct shown_frame *f);
 /* Does such a loop read its work from a queue of another process (multiprocessing's pools)? */
 bool pool_reads_queue(const struct shown_frame *f);
 /* Does such a loop write to a queue?  Then a wait for the queue's lock is none for work. */

@@ -19,6 +19,19 @@ static const struct {
      "pthread_mutex_lock!libc.so.6 > futex [blocked]"},
     {NULL, /* a region's end, in the thread that started it */
      "main!app > gomp_team_end!libgomp.so.1 > inner!libgomp.so.1 > futex [blocked]"},
+    {NULL, /* the same with names; and a barrier within the region */
+     "main!app > gomp_team_end!libgomp.so.1 > gomp_team_barrier_wait_final!libgomp.so.1 > "
+     "futex [blocked]"},
+    {NULL, "gomp_thread_start!libgomp.so.1 > main._omp_fn.0!app > GOMP_barrier!libgomp.so.1 > "
+           "gomp_team_barrier_wait!libgomp.so.1 > futex [blocked]"},
+    {NULL, /* loss.backward() runs the engine's loop until its graph is done */
+     "step@/src/train.py:1:9 > backward@/usr/lib/python3/dist-packages/torch/_tensor.py:1:2 > "
+     "torch::autograd::Engine::thread_main!libtorch_cpu.so > "
+     "torch::autograd::ReadyQueue::pop!libtorch_cpu.so > futex [blocked]"},
+    {NULL, /* node's execSync() */
+     "node::SyncProcessRunner::Run!node > uv_run!node > uv__io_poll!node > epoll_wait [blocked]"},
+    {"WorkerThread.run", "WorkerThread.run@/lib/python3/site-packages/anyio/_backends/_asyncio.py:"
+                         "1:2 > get@/lib/python3/queue.py:1:2 > futex [blocked]"},
     {NULL, "start_thread!libc.so.6 > gomp_thread_start!libgomp.so.1"}, /* spins */
     {"__kmp_hyper_barrier_release",
      "__kmp_launch_worker!libomp.so.5 > __kmp_launch_thread!libomp.so.5 > "
