@@ -16,6 +16,8 @@ static enum cause cause_of_frames(const struct shown_frame *stack, size_t n, boo
             return CAUSE_GC;
         if (frame_is_import(f))
             cause = CAUSE_IMPORTS;
+        else if (cause == CAUSE_IMPORTS && frame_role(f, false) == ROLE_OWN)
+            cause = CAUSE_UNKNOWN; /* the user's own module runs */
         else if (frame_starts_thread(f))
             cause = CAUSE_STARTS;
         else if (on_cpu && frame_passes_data(f))

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/minmax.h"
 #include "summary/process_name.h"
 #include "summary/rule_words.h"
 
@@ -36,14 +37,21 @@ static double missing_cpus(const struct cpu_shortage *c)
     return missing > 0 ? missing : 0;
 }
 
-/* Throttled time is a sum over CPUs: a group's threads wait together. */
+/* For how long the quota can have kept one thread, in WALL_NS: throttled time is a sum over CPUs. */
+static int64_t kept_by_quota_ns(const struct profile_cpu_limits *l, int64_t wall_ns)
+{
+    double part = l->periods ? (double)l->throttled_periods / (double)l->periods : 1;
+    return min_i64(l->throttled_ns, (int64_t)(part * (double)wall_ns));
+}
+
+/* A group's threads wait together. */
 static enum shortage_cause cause_of(const struct cpu_shortage *c, const struct profile_host *h,
                                     int64_t wall_ns, const struct thread_group *group)
 {
     const struct profile_cpu_limits *l = c->limits;
     int64_t waited_ns = group->runqueue_ns / (int64_t)group->n_threads;
     if (l->known && l->quota_cpus > 0 && l->throttled_periods > 0 &&
-        l->throttled_ns >= waited_ns / 2)
+        kept_by_quota_ns(l, wall_ns) >= waited_ns / 2)
         return SHORTAGE_QUOTA;
     if (l->known && l->throttled_above_ns > wall_ns / 20 && l->throttled_above_ns >= waited_ns / 2)
         return SHORTAGE_QUOTA_ABOVE;

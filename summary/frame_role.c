@@ -48,7 +48,7 @@ bool frame_joins_thread(const struct shown_frame *f)
                (f->libc && (str_starts(frame_libc_name(f->name), "pthread_join") ||
                             str_starts(frame_libc_name(f->name), "pthread_clockjoin") ||
                             str_starts(frame_libc_name(f->name), "pthread_timedjoin")));
-    return frame_is(f, "/threading.py", "Thread.join");
+    return frame_is(f, "/threading.py", "join"); /* Thread.join from 3.11 on */
 }
 
 bool frame_passes_data(const struct shown_frame *f)
@@ -262,7 +262,9 @@ static bool is_library_file(const struct shown_frame *f)
         "/usr/",       "/lib/",        "/lib64/",   "/nix/",          "/opt/conda",
         "/opt/intel/", "/opt/nvidia/", "/opt/rocm", "/opt/homebrew/", "/opt/amazon/",
         "/opt/hpcx",   "/opt/cray/",   NULL};
-    static const char *const parts[] = {"/.cache/", "/jvm/", NULL};
+    static const char *const parts[] = {"/.cache/",     "/jvm/",       "conda",
+                                        "/micromamba/", "/mambaforge", "/.pixi/",
+                                        "/spack/",      "/easybuild/", NULL};
     const char *path = f->module_path;
     if (!strstr(f->module, ".so"))
         return false; /* the program */
@@ -276,8 +278,8 @@ static bool is_library_file(const struct shown_frame *f)
 /* Compiled while it ran, and named by its compiler: node's and Java's own libraries are, too. */
 static enum frame_role jit_role(const char *name)
 {
-    static const char *const parts[] = {"java.", "java/", "jdk.",   "jdk/",
-                                        "sun.",  "sun/",  " node:", NULL};
+    static const char *const parts[] = {"java.", "java/",  "jdk.",           "jdk/", "sun.",
+                                        "sun/",  " node:", "/node_modules/", NULL};
     return str_has_any(name, parts) ? ROLE_LIBRARY : ROLE_OWN;
 }
 

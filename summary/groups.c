@@ -298,6 +298,26 @@ static size_t mixed_group(struct groups *g)
     return i;
 }
 
+/* The first group that S is like; the number of groups: there is none. */
+static size_t place_of(const struct groups *g, const struct thread_summary *s,
+                       const struct distribution *of_thread, const struct distribution *of_groups)
+{
+    size_t i = 0;
+    while (i < g->n && !belongs(&g->items[i], &of_groups[i], s, of_thread))
+        i++;
+    return i;
+}
+
+/* The same for one of too many to compare, which come last because they did least: the last group
+ * of its name is the least active one so far. */
+static size_t last_place_of(const struct groups *g, const struct thread_summary *s)
+{
+    for (size_t i = g->n; i-- > 0;)
+        if (belongs(&g->items[i], NULL, s, NULL))
+            return i;
+    return g->n;
+}
+
 /* OF_GROUPS: by group, with room for one more. */
 static void place_thread(struct groups *g, const struct thread_summary *s, bool compared,
                          struct distribution *of_groups)
@@ -309,9 +329,7 @@ static void place_thread(struct groups *g, const struct thread_summary *s, bool 
         tally_add_thread(&tally, s->thread);
         distribution_init(&d, &tally, s);
     }
-    size_t i = 0;
-    while (i < g->n && !belongs(&g->items[i], &of_groups[i], s, compared ? &d : NULL))
-        i++;
+    size_t i = compared ? place_of(g, s, &d, of_groups) : last_place_of(g, s);
     if (i == g->n && i >= MAX_GROUPS && !s->pool_wait) {
         i = mixed_group(g);
     } else if (i == g->n) {

@@ -147,10 +147,10 @@ void rule_starts(const struct scene *s, struct thread_group *group, struct findi
     struct call_path path;
     double share = share_of(times.wall_ns, group->wall_ns);
     add_figure(f, "share", share);
-    add_figure(f, "starts_per_s", rule_per_second(joins > starts ? joins : starts, s));
+    add_figure(f, "starts_per_s", rule_per_second_of_life(joins > starts ? joins : starts, group));
     f->share = share;
     if (share >= start_share && rule_path_in(s, thread, &times, &path)) {
-        tell(group, share, rule_per_second(joins, s), &path, f);
+        tell(group, share, rule_per_second_of_life(joins, group), &path, f);
         call_path_release(&path);
     }
     intervals_release(&times.when);

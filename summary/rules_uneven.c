@@ -131,6 +131,17 @@ static bool are_of_pool(const struct crew *c, const struct intervals *waits)
     return share_of(idle_ns, (int64_t)c->n * intervals_ns(waits)) >= idle_share;
 }
 
+/* When THREAD, which may belong to no pool, runs or is in an unusual wait within WAITS. */
+static struct intervals busy_times(const struct scene *s, const struct profile_thread *thread,
+                                   const struct intervals *waits)
+{
+    struct intervals ret = {.n = 0};
+    for (struct run_parts p = run_parts_of(thread, waits->items, waits->n); run_parts_next(&p);)
+        if (is_busy_class(class_of_run(s->g->tree, p.run), p.run))
+            intervals_join(&ret, p.when);
+    return ret;
+}
+
 /* The other thread of W's process that is at work for most of W's waits, as that which hands out a
  * pool's work: it keeps C's from theirs.  NULL: there is none. */
 static const struct thread_summary *keeper_of(const struct crew *c, const struct waiter *w)
@@ -140,8 +151,12 @@ static const struct thread_summary *keeper_of(const struct crew *c, const struct
         const struct thread_summary *t = &s->g->summaries.threads[i];
         bool other = t != w->thread && t->thread->process.ix == w->thread->thread->process.ix &&
                      !crew_has(c, t) && !t->thread->n_folded;
-        int64_t ns = other ? ns_of(s, t->thread, false, &w->waits) : 0;
-        if (share_of(ns, intervals_ns(&w->waits)) > other_share)
+        if (!other)
+            continue;
+        struct intervals times = busy_times(s, t->thread, &w->waits);
+        double share = share_of(intervals_ns(&times), intervals_ns(&w->waits));
+        intervals_release(&times);
+        if (share > other_share)
             return t;
     }
     return NULL;
@@ -178,7 +193,7 @@ static void add_keeper(const struct scene *s, const struct thread_summary *keepe
                        struct text *words)
 {
     struct tally sum;
-    struct intervals works = times_of(s, keeper->thread, false, waits);
+    struct intervals works = busy_times(s, keeper->thread, waits);
     tally_init(&sum, s->g->tree, TALLY_ALL);
     tally_add(&sum, keeper->thread, works.items, works.n);
     text_addf(words, " Meanwhile %s is at work for ", group->noun);

@@ -182,8 +182,10 @@ START_TEST(waits_for_work_are_apart)
 {
     setup();
     builder_run(&b, thread, "loop!app > ev_run!libev.so.4 > epoll_wait [blocked]", 700, 0);
-    builder_run(&b, thread, "loop!app > gomp_team_barrier_wait!libgomp.so.1 > futex [blocked]", 100,
-                0);
+    builder_run(&b, thread,
+                "gomp_thread_start!libgomp.so.1 > gomp_team_barrier_wait!libgomp.so.1 > futex "
+                "[blocked]",
+                100, 0);
     builder_run(&b, thread, "loop!app > handle!app", 200, 200);
     build(TALLY_ALL);
     ck_assert_int_eq(ms(tally.idle_ns), 800);

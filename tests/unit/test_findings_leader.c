@@ -271,8 +271,24 @@ START_TEST(a_wait_for_a_cpu_belongs_to_what_is_computed)
 }
 END_TEST
 
-CHECK_MAIN("findings_leader", 60, who_only_looks_after_others_does_not_lead,
-           a_poll_for_a_database_too_is_one_for_somebody,
+/* The program is a module of the user's that another one imports; it rests. */
+START_TEST(a_main_thread_that_rests_in_an_imported_program_does_not_lead)
+{
+    b = builder_start(10, "app");
+    lead = builder_thread(&b, 10, NULL);
+    builder_run(&b, lead,
+                "<module>@/src/run.py:1:1 > _find_and_load@<frozen importlib._bootstrap>:1:2 > "
+                "<module>@/src/server.py:1:99 > clock_nanosleep [blocked]",
+                4000, 0);
+    builder_run(&b, builder_thread(&b, 11, "worker"), "work@/src/server.py:5:6", 4000, 4000);
+    judge(4000);
+    assert_told(0, "computes", "worker computes: it ran 100% of 4.0 s, 100% in work server.py:6.");
+    teardown();
+}
+END_TEST
+
+CHECK_MAIN("findings_leader", 60, a_main_thread_that_rests_in_an_imported_program_does_not_lead,
+           who_only_looks_after_others_does_not_lead, a_poll_for_a_database_too_is_one_for_somebody,
            a_wait_for_connections_is_none_for_somebody,
            a_main_thread_that_waits_for_an_answer_leads, a_user_says_whose_time_it_is,
            who_waits_for_a_result_leads_where_main_rests, an_idle_loop_keeps_nobody,

@@ -1,4 +1,6 @@
 /* A main thread that waits for a pool in which one has all the work. */
+#include <string.h>
+
 #include "tests/support/check_main.h"
 #include "tests/support/findings_stage.h"
 
@@ -25,7 +27,8 @@ static void judge_pool(const char *wait, int64_t work_ms, const char *keeper)
             builder_run(&b, t, FOR_WORK, MS - ms, 0);
     }
     if (keeper)
-        builder_run(&b, builder_thread(&b, 20, "feeder"), keeper, MS, MS);
+        builder_run(&b, builder_thread(&b, 20, "feeder"), keeper, MS,
+                    strstr(keeper, "[blocked]") ? 0 : MS);
     judge(MS);
 }
 
@@ -52,6 +55,16 @@ START_TEST(who_keeps_a_pool_from_work_is_told)
 }
 END_TEST
 
+/* As logging's QueueListener, which waits for the next record. */
+START_TEST(who_only_waits_keeps_nobody_from_work)
+{
+    judge_pool(RESULT " > sem_wait!python3 > futex [blocked]", 400,
+               "_monitor@/src/b.py:1:9 > recvfrom socket [blocked]");
+    assert_told(0, "uneven", "for 90% of that time one works alone, in render a.py:6.");
+    teardown();
+}
+END_TEST
+
 START_TEST(a_pool_with_work_is_not_told)
 {
     judge_pool(RESULT " > sem_wait!python3 > futex [blocked]", 3600, NULL);
@@ -70,4 +83,5 @@ START_TEST(a_single_wait_for_anything_is_not_told)
 END_TEST
 
 CHECK_MAIN("findings_uneven", 20, who_has_all_the_work_is_told, who_keeps_a_pool_from_work_is_told,
-           a_pool_with_work_is_not_told, a_single_wait_for_anything_is_not_told)
+           who_only_waits_keeps_nobody_from_work, a_pool_with_work_is_not_told,
+           a_single_wait_for_anything_is_not_told)
