@@ -37,7 +37,7 @@ static double missing_cpus(const struct cpu_shortage *c)
     return missing > 0 ? missing : 0;
 }
 
-/* For how long the quota can have kept one thread, in WALL_NS: throttled time is a sum over CPUs. */
+/* For how long the quota can have kept one thread in WALL_NS: throttled time is a sum over CPUs. */
 static int64_t kept_by_quota_ns(const struct profile_cpu_limits *l, int64_t wall_ns)
 {
     double part = l->periods ? (double)l->throttled_periods / (double)l->periods : 1;

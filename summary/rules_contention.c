@@ -22,6 +22,7 @@ struct place {
 };
 struct contention {
     int64_t ns;      /* for any lock */
+    int64_t lock_ns; /* of that, for the one that is waited for longest */
     int64_t read_ns; /* of that, with a holder that is among HOLDERS */
     struct place places[MOST_PLACES];
     size_t n_places;
@@ -87,7 +88,6 @@ static void add_run(const struct scene *s, struct contention *c, const struct pr
                          run->weights.wall_ns};
     c->ns += wait.ns;
     add_wait(c, &wait);
-    add_holder(c, holders_thread(s->holders, run), wait.ns);
 }
 
 /* The place with most of the waits for the lock that is waited for longest. */
@@ -141,16 +141,28 @@ static void add_those_that_got_it(const struct scene *s, const struct thread_gro
             add_holder(c, group->threads[i]->thread, 0);
 }
 
+/* Those that were read to hold the lock of AT, for which GROUP waits. */
+static void add_those_that_were_read(const struct scene *s, const struct thread_group *group,
+                                     struct contention *c, const struct place *at)
+{
+    for (size_t i = 0; i < group->n; i++) {
+        const struct profile_thread *t = group->threads[i]->thread;
+        for (size_t k = 0; k < t->n_runs; k++)
+            if (is_wait_for(s, t, &t->runs[k], at))
+                add_holder(c, holders_thread(s->holders, &t->runs[k]), t->runs[k].weights.wall_ns);
+    }
+}
+
 static bool are_all_read(const struct contention *c)
 {
-    return c->n_holders < MOST_HOLDERS && share_of(c->read_ns, c->ns) >= read_part;
+    return c->n_holders < MOST_HOLDERS && share_of(c->read_ns, c->lock_ns) >= read_part;
 }
 
 /* Has one of them the lock nearly always?  That is said by the waits whose holder was read, where
  * these are not too few. */
 static bool has_one_holder(const struct contention *c)
 {
-    bool telling = share_of(c->read_ns, c->ns) >= telling_part;
+    bool telling = share_of(c->read_ns, c->lock_ns) >= telling_part;
     for (size_t i = 0; i < c->n_holders; i++)
         if (telling && share_of(c->holders[i].ns, c->read_ns) >= in_turn_part)
             return true;
@@ -267,20 +279,21 @@ static void tell(const struct scene *s, struct thread_group *group, const struct
 void rule_contention(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     struct contention c = {0};
-    int64_t lock_ns;
     for (size_t i = 0; i < group->n; i++) {
         const struct profile_thread *t = group->threads[i]->thread;
         for (size_t k = 0; k < t->n_runs; k++)
             add_run(s, &c, t, &t->runs[k]);
     }
-    const struct place *at = heaviest(&c, &lock_ns);
-    double share = share_of(lock_ns, group->wall_ns);
+    const struct place *at = heaviest(&c, &c.lock_ns);
+    double share = share_of(c.lock_ns, group->wall_ns);
+    if (at)
+        add_those_that_were_read(s, group, &c, at);
     if (at && group->n > 1) /* of one that waits another is the holder */
         add_those_that_got_it(s, group, &c, at);
     add_figure(f, "share", share);
     add_figure(f, "holders", (double)c.n_holders);
     f->share = share;
-    if (at && share >= contended_share && share_of(lock_ns, c.ns) >= one_lock_part &&
+    if (at && share >= contended_share && share_of(c.lock_ns, c.ns) >= one_lock_part &&
         !has_one_holder(&c) && !facts_about(s, group)->in_circle && !facts_about(s, group)->stuck)
         tell(s, group, &c, at, share, f);
 }

@@ -12,7 +12,8 @@ COUNTERS = (
     "python_walks_cut",
     "python_reads_failed", "unknown_code_objects", "merge_native_cut", "merge_mismatch",
     "no_stop_given_up", "modules_without_file", "images_cut", "mappings_cut", "fds_evicted")
-WORDS = re.compile(r"warning:|cannot|not complete|incomplete|not captured|no\s+sample|refused|\(\?\)")
+WORDS = re.compile(r"warning:|cannot|not complete|incomplete|not captured|no\s+sample|refused|"
+                   r"\(\?\)")
 
 # Calls whose failure loses nothing, by their line in strace's log.
 HARMLESS = [re.compile(pattern) for pattern in (
