@@ -42,6 +42,7 @@ struct call_tree {
     struct text key;
     /* Role + 1 by frame of the view, of stacks that run and that end in a wait. */
     uint8_t *roles[2];
+    struct map notes; /* call_tree_note() */
 };
 
 struct call_tree *call_tree_new(const struct profile *p, struct view *v)
@@ -68,6 +69,7 @@ struct call_tree *call_tree_free(struct call_tree *t)
     spot_map_release(&t->by_spot);
     free(t->roles[0]);
     free(t->roles[1]);
+    map_release(&t->notes);
     index_release(&t->index);
     free(t->node_keys);
     free(t->nodes);
@@ -228,6 +230,23 @@ static void list_steps(struct call_tree *t, struct spot at)
         step_into_any(t, stack, calls);
     if (calls < n)
         step_into_wait(t, stack, calls, n);
+}
+
+/* ---- notes ---- */
+
+static uint64_t note_key(const struct run *run)
+{
+    return hash_u64(spot_key(run->at) ^ hash_u64(run->state));
+}
+
+bool call_tree_note(const struct call_tree *t, const struct run *run, uint64_t *ret)
+{
+    return map_get(&t->notes, note_key(run), ret);
+}
+
+void call_tree_set_note(struct call_tree *t, const struct run *run, uint64_t note)
+{
+    map_put(&t->notes, note_key(run), note);
 }
 
 /* ---- nodes ---- */

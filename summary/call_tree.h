@@ -61,6 +61,9 @@ string_id call_tree_file(const struct call_tree *t, struct spot at);
 string_id call_tree_peer(struct call_tree *t, struct spot at);
 const char *call_tree_peer_text(const struct call_tree *t, string_id peer);
 const char *call_tree_text(const struct call_tree *t, string_id id); /* of the profile */
+/* What cause.c has found out about runs like RUN, at that spot in that state.  False: nothing. */
+bool call_tree_note(const struct call_tree *t, const struct run *run, uint64_t *ret);
+void call_tree_set_note(struct call_tree *t, const struct run *run, uint64_t note);
 
 /* ---- sums ---- */
 

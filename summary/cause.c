@@ -107,7 +107,7 @@ static enum cause cause_of_sleep(const struct shown_frame *stack, size_t n)
     return causes[asked];
 }
 
-enum cause cause_of_run(struct call_tree *t, struct view *v, const struct run *run)
+static enum cause find_cause(struct call_tree *t, struct view *v, const struct run *run)
 {
     enum wait_class class = class_of_run(t, run);
     enum cause cause = cause_of_class(t, call_tree_of(t, run->at), class);
@@ -121,6 +121,17 @@ enum cause cause_of_run(struct call_tree *t, struct view *v, const struct run *r
     if (class == CLASS_SLEEP && run->state == RUN_BLOCKED)
         return cause_of_sleep(stack, n);
     return run->state == RUN_RUNNABLE && cause != CAUSE_SPINS ? CAUSE_CPU : cause;
+}
+
+/* A walk through its stack takes microseconds, and there may be a million runs at few spots. */
+enum cause cause_of_run(struct call_tree *t, struct view *v, const struct run *run)
+{
+    uint64_t cause = 0;
+    if (call_tree_note(t, run, &cause))
+        return (enum cause)cause;
+    cause = (uint64_t)find_cause(t, v, run);
+    call_tree_set_note(t, run, cause);
+    return (enum cause)cause;
 }
 
 const char *cause_name(enum cause cause)
