@@ -212,6 +212,15 @@ static enum spin_kind wait_of(const struct shown_frame *f)
     return SPIN_NONE;
 }
 
+/* What MPI and UCX do for a message, while nobody waits: copies, and reductions.  Source: Open MPI
+ * opal/datatype, ompi/mca/op; UCX src/ucs/arch. */
+static bool is_work_of_messages(const struct shown_frame *f)
+{
+    static const char *const parts[] = {"_pack",    "_unpack",      "convertor", "memcpy",
+                                        "_op_base", "copy_content", NULL};
+    return !f->nameless && str_has_any(f->name, parts);
+}
+
 struct spin_marks spinning_marks(const struct shown_frame *f)
 {
     struct spin_marks marks = {0};
@@ -232,6 +241,8 @@ struct spin_marks spinning_marks(const struct shown_frame *f)
         if (f->module && str_starts_any(f->module, kinds[kind].yielding))
             marks.yields = (enum spin_kind)kind;
     }
+    if (is_work_of_messages(f))
+        marks.within &= (uint16_t) ~(1U << SPIN_MPI | 1U << SPIN_UCX);
     return marks;
 }
 

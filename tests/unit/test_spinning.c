@@ -193,6 +193,10 @@ static const struct {
           "mca_btl_vader_component_progress!mca_btl_vader.so"},
     {mpi, "main!app > MPI_Wait!libmpi.so.40 > opal_progress!libopen-pal.so.40 > "
           "ucp_worker_progress!libucp.so.0 > uct_mm_iface_progress!libuct.so.0"},
+    /* Packs a message of strides. */
+    {NULL, "main!app > MPI_Send!libmpi.so.40 > mca_pml_ob1_send!mca_pml_ob1.so > "
+           "opal_convertor_pack!libopen-pal.so.40 > opal_generic_simple_pack!libopen-pal.so.40"},
+    {NULL, "main!app > MPI_Send!libmpi.so.40 > ucs_memcpy_relaxed!libucs.so.0"},
     {omp, "main!app > sum!app > GOMP_parallel!libgomp.so.1 > inner!libgomp.so.1"},
     /* A stripped worker: nothing but the library up to the root. */
     {omp, "clone3!libc.so.6 > start_thread!libc.so.6 > outer!libgomp.so.1 > inner!libgomp.so.1"},
