@@ -36,6 +36,7 @@ int exit_code_of_obstacle(enum attach_obstacle obstacle)
     case ATTACH_OUR_TRACER:
     case ATTACH_OTHER_PROC:
     case ATTACH_32_BIT:
+    case ATTACH_NO_PTRACE:
     case ATTACH_NO_SYSCALL_FILE:
         return EXIT_UNSUPPORTED;
     case ATTACH_UNREADABLE:

@@ -175,7 +175,9 @@ char thread_read_state(struct sampler *s, struct thread *t)
 {
     struct task_stat stat;
     int fd = thread_file_fd(s, t, FILE_STAT);
-    return fd >= 0 && task_stat_read(fd, &stat) == 0 ? stat.state : '\0';
+    if (fd < 0 || task_stat_read(fd, &stat) < 0)
+        return '\0';
+    return stat.state;
 }
 
 int thread_read_stat(struct sampler *s, struct thread *t)

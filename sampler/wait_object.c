@@ -90,6 +90,8 @@ void wait_object_look_up(struct wait_object *ret, const struct process *p, int64
                          const uint64_t args[6])
 {
     ret->number = number;
+    ret->fd = 0;
+    ret->flow = FLOW_NONE;
     memcpy(ret->args, args, sizeof ret->args);
     if (find_descriptor(ret, p))
         ret->len = (uint32_t)read_descriptor(p, ret->fd, ret->link, sizeof ret->link);

@@ -84,11 +84,14 @@ static bool is_32_bit(pid_t pid)
            ident[EI_CLASS] == ELFCLASS32;
 }
 
-/* Whether the call itself is refused.  No process has the id 0, so that the kernel's own answer is
- * ESRCH, and nothing is traced (which is sampler/'s alone). */
-static bool ptrace_is_filtered(void)
+/* Whether the call itself is refused, or not there.  No process has the id 0, so that the kernel's
+ * own answer is ESRCH, and nothing is traced (which is sampler/'s alone).  qemu-user emulates no
+ * ptrace(2): linux-user/syscall.c. */
+static enum attach_obstacle check_ptrace(void)
 {
-    return syscall(SYS_ptrace, REQUEST_INTERRUPT, 0, 0, 0) < 0 && errno != ESRCH;
+    if (syscall(SYS_ptrace, REQUEST_INTERRUPT, 0, 0, 0) >= 0 || errno == ESRCH)
+        return ATTACH_OK;
+    return errno == ENOSYS ? ATTACH_NO_PTRACE : ATTACH_SECCOMP;
 }
 
 static bool has_ptrace_capability(void)
@@ -96,6 +99,14 @@ static bool has_ptrace_capability(void)
     struct task_status status;
     return proc_status(getpid(), 0, &status) == 0 &&
            status.effective & UINT64_C(1) << CAPABILITY_SYS_PTRACE;
+}
+
+/* A service with AmbientCapabilities= of systemd's (security/commoncap.c,
+ * cap_ptrace_access_check()). */
+static bool has_more_capabilities(const struct task_status *target)
+{
+    struct task_status own;
+    return proc_status(getpid(), 0, &own) == 0 && target->permitted & ~own.permitted;
 }
 
 /* The kernel gives the files of a process that is not dumpable to root (fs/proc/base.c
@@ -137,7 +148,7 @@ static enum attach_obstacle find_refusal(struct attach_check *c, const struct ta
     if (!capable && (status->euid != c->caller || status->suid != c->caller ||
                      status->egid != status->gid || !is_dumpable(c->pid, status->euid)))
         return ATTACH_NOT_DUMPABLE;
-    if (c->caller == 0 && !capable)
+    if (!capable && (c->caller == 0 || has_more_capabilities(status)))
         return ATTACH_REFUSED;
     c->yama_scope = 0;
     return ATTACH_YAMA;
@@ -210,9 +221,8 @@ static enum attach_obstacle check_process(struct attach_check *c, const struct t
         return ATTACH_OUR_TRACER;
     if (is_32_bit(c->pid))
         return ATTACH_32_BIT;
-    if (ptrace_is_filtered())
-        return ATTACH_SECCOMP;
-    return check_permission(c, status);
+    enum attach_obstacle obstacle = check_ptrace();
+    return obstacle ? obstacle : check_permission(c, status);
 }
 
 /* Did reading /proc/PID fail because there is no such process, or it is hidden? */

@@ -20,8 +20,9 @@ enum attach_obstacle {
     ATTACH_OTHER_USER,
     ATTACH_NOT_DUMPABLE,
     ATTACH_TRACED,
-    ATTACH_YAMA,    /* ptrace_scope forbids it, or a Landlock domain behaves like it */
-    ATTACH_SECCOMP, /* the ptrace call itself is refused */
+    ATTACH_YAMA,      /* ptrace_scope forbids it, or a Landlock domain behaves like it */
+    ATTACH_SECCOMP,   /* the ptrace call itself is refused */
+    ATTACH_NO_PTRACE, /* there is no such call, as under qemu-user */
     ATTACH_32_BIT,
     ATTACH_NO_SYSCALL_FILE, /* no /proc/PID/syscall: CONFIG_HAVE_ARCH_TRACEHOOK off or hidden */
     ATTACH_UNREADABLE,      /* its /proc files cannot be read, for a reason of ours: ERROR */

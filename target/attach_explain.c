@@ -160,6 +160,11 @@ static void add_cause(const struct attach_check *c, struct text *cause)
     case ATTACH_SECCOMP:
         text_add(cause, "ptrace is blocked here by a seccomp filter (container).");
         break;
+    case ATTACH_NO_PTRACE:
+        text_add(cause,
+                 "this system has no ptrace(2): it emulates x86-64, as Docker does on an ARM "
+                 "machine. wallspy needs an x86-64 machine.");
+        break;
     case ATTACH_32_BIT:
         text_addf(cause, "%d (%s) is a 32-bit program; wallspy samples 64-bit ones.", c->pid,
                   c->comm);

@@ -228,6 +228,11 @@ static bool status_seccomp(struct cursor *c, struct task_status *t)
     return true;
 }
 
+static bool status_permitted(struct cursor *c, struct task_status *t)
+{
+    return cursor_u64(c, 16, &t->permitted);
+}
+
 static bool status_effective(struct cursor *c, struct task_status *t)
 {
     return cursor_u64(c, 16, &t->effective);
@@ -254,6 +259,7 @@ static const struct {
     {"Uid:\t", status_uids, false},
     {"Gid:\t", status_gids, false},
     {"NSpid:\t", status_ns_tid, true},
+    {"CapPrm:\t", status_permitted, true},
     {"CapEff:\t", status_effective, true},
     {"Seccomp:\t", status_seccomp, true},
     {"voluntary_ctxt_switches:\t", status_voluntary, false},

@@ -51,7 +51,7 @@ struct task_status {
     pid_t ns_tid;       /* the innermost of NSpid: its id in its own pid namespace */
     uid_t uid, euid, suid;
     gid_t gid, egid, sgid;
-    uint64_t effective;              /* capabilities, by bit; 0 if unknown */
+    uint64_t permitted, effective;   /* capabilities, by bit; 0 if unknown */
     int seccomp;                     /* 0 none, 1 strict, 2 filter; −1 unknown */
     uint64_t voluntary, involuntary; /* context switches */
 };

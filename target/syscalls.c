@@ -310,7 +310,7 @@ static const struct call {
     [282] = {"signalfd", FD},
     [283] = {"timerfd_create", 0},
     [284] = {"eventfd", 0},
-    [285] = {"fallocate", FD},
+    [285] = {"fallocate", FD | REPAIR},
     [286] = {"timerfd_settime", FD},
     [287] = {"timerfd_gettime", FD},
     [288] = {"accept4", FD | IN | REPAIR},
@@ -451,9 +451,18 @@ static bool makes_a_file(int64_t number, const uint64_t args[6])
     return (number == SYS_open && args[1] & O_EXCL) || (number == SYS_openat && args[2] & O_EXCL);
 }
 
+/* Does fallocate(2) move what lies behind its range?  Then it must not be done twice.  On tmpfs and
+ * hugetlbfs one that is interrupted gives back what it has allocated, and fails (mm/shmem.c,
+ * fs/hugetlbfs/inode.c; tmpfs not since 6.11). */
+static bool moves_a_file(int64_t number, const uint64_t args[6])
+{
+    return number == SYS_fallocate && args[1] & (FALLOC_FL_COLLAPSE_RANGE | FALLOC_FL_INSERT_RANGE);
+}
+
 bool syscall_needs_repair(int64_t number, const uint64_t args[6])
 {
-    return find_call(number)->flags & REPAIR && !makes_a_file(number, args);
+    return find_call(number)->flags & REPAIR && !makes_a_file(number, args) &&
+           !moves_a_file(number, args);
 }
 
 bool syscall_restarts_cleanly(int64_t number)

@@ -56,7 +56,7 @@ int task_sched_parse(const char *text, size_t len, struct task_sched *ret)
 
 int task_sched_read(int fd, struct task_sched *ret)
 {
-    char buf[2048]; /* all that is read of it comes first */
+    char buf[8192]; /* with kernel.sched_schedstats=1 what is read comes 2.5 KB behind */
     ssize_t n = pread(fd, buf, sizeof buf, 0);
     if (n <= 0)
         return n < 0 ? -errno : -ESRCH;

@@ -46,6 +46,7 @@ static void warn_refused(const struct attach_check *c)
         [ATTACH_TRACED] = "child: traced",
         [ATTACH_YAMA] = "child: yama",
         [ATTACH_SECCOMP] = "child: seccomp",
+        [ATTACH_NO_PTRACE] = "child: no ptrace",
         [ATTACH_32_BIT] = "child: 32 bit",
         [ATTACH_NO_SYSCALL_FILE] = "child: no syscall file",
         [ATTACH_UNREADABLE] = "child: unreadable",

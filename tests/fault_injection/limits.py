@@ -6,6 +6,7 @@ usage: limits.py WALLSPY TARGETS [unittest's arguments]
 import contextlib
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import tempfile
@@ -45,7 +46,18 @@ class Limits(trial.Trials):
             raise trial.Failure(f"{line}: exit {code}: {error}\n{text}") from error
         self.figures["runs"] += 1
         self.figures["refused" if code else "coped"] += 1
-        return code, text
+        return code, self.without_kept(text)
+
+    @staticmethod
+    def without_kept(text):
+        """TEXT without where a recording is that found no place where it should be, which is
+        removed."""
+        kept = re.search(r"\. The recording is in (\S+)\.", text)
+        if not kept:
+            return text
+        assert os.path.getsize(kept.group(1)), "nothing is in it"
+        os.unlink(kept.group(1))
+        return text.replace(kept.group(0), "")
 
     def judge(self, code, codes, output):
         self.check.assertIn(code, codes, "exit code")

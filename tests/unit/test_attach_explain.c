@@ -50,6 +50,9 @@ static const struct {
      "ptrace is blocked here by a seccomp filter (container).\n"
      "  docker --cap-add=SYS_PTRACE; kubernetes: an ephemeral debug container\n"
      "  with SYS_PTRACE that shares the pid namespace"},
+    {{.obstacle = ATTACH_NO_PTRACE, .pid = 1234},
+     "this system has no ptrace(2): it emulates x86-64, as Docker does on\n"
+     "an ARM machine. wallspy needs an x86-64 machine."},
     {{.obstacle = ATTACH_OUR_TRACER, .pid = 1234, .comm = "strace"},
      "cannot attach to 1234: strace traces wallspy itself, and each would\n"
      "wait for the other."},

@@ -121,6 +121,7 @@ END_TEST
 static const char status_text[] = "Name:\ta\\nTracerPid:\t9\n"
                                   "State:\tS (sleeping)\nTgid:\t11\nPid:\t12\nTracerPid:\t0\n"
                                   "Uid:\t1\t2\t3\t4\nGid:\t5\t6\t7\t4294967294\nNSpid:\t12\t8\t1\n"
+                                  "CapPrm:\t0000000000080400\n"
                                   "CapEff:\t0000000000080000\n"
                                   "Seccomp:\t2\nSeccomp_filters:\t1\n"
                                   "voluntary_ctxt_switches:\t150\n"
@@ -139,6 +140,7 @@ START_TEST(status_is_read)
     ck_assert_uint_eq(t.suid, 3);
     ck_assert_uint_eq(t.gid, 5);
     ck_assert_uint_eq(t.sgid, 7);
+    ck_assert_uint_eq(t.permitted, 0x80400);
     ck_assert_uint_eq(t.effective, 0x80000);
     ck_assert_int_eq(t.seccomp, 2);
     ck_assert_uint_eq(t.voluntary, 150);

@@ -55,6 +55,9 @@ END_TEST
 START_TEST(flags_say_what_a_stop_does)
 {
     ck_assert(syscall_takes_fd(SYS_ioctl) && !syscall_takes_fd(SYS_futex));
+    static const uint64_t collapses[6] = {0, 8};
+    ck_assert(syscall_needs_repair(SYS_fallocate, none));
+    ck_assert(!syscall_needs_repair(SYS_fallocate, collapses));
     ck_assert_int_eq(syscall_path_argument(SYS_stat), 0);
     ck_assert_int_eq(syscall_path_argument(SYS_openat), 1);
     ck_assert_int_eq(syscall_path_argument(SYS_read), -1);
