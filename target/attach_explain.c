@@ -93,6 +93,12 @@ static void add_unseen(const struct attach_check *c, struct text *cause)
         text_addf(cause, " (In that container it may be %d here.)", c->namesake);
 }
 
+static const char ptrace_is_filtered[] = "ptrace is blocked here by a seccomp filter (container).";
+static const char no_ptrace[] =
+    "this system has no ptrace(2): it emulates x86-64, as Docker does on an ARM machine. wallspy "
+    "needs an x86-64 machine.";
+static const char kernel_thread[] =
+    "%d (%s) is a thread of the kernel: it runs no program to sample.";
 static const char not_dumpable[] =
     "cannot attach to %d: it is not dumpable (set-uid, or prctl(PR_SET_DUMPABLE, 0)). Needs "
     "CAP_SYS_PTRACE.";
@@ -128,8 +134,7 @@ static void add_cause(const struct attach_check *c, struct text *cause)
         add_ended(c, cause);
         break;
     case ATTACH_KERNEL_THREAD:
-        text_addf(cause, "%d (%s) is a thread of the kernel: it runs no program to sample.", c->pid,
-                  c->comm);
+        text_addf(cause, kernel_thread, c->pid, c->comm);
         break;
     case ATTACH_SELF:
         text_addf(cause, "%d is wallspy itself.", c->pid);
@@ -158,12 +163,8 @@ static void add_cause(const struct attach_check *c, struct text *cause)
         add_yama_cause(c, cause);
         break;
     case ATTACH_SECCOMP:
-        text_add(cause, "ptrace is blocked here by a seccomp filter (container).");
-        break;
     case ATTACH_NO_PTRACE:
-        text_add(cause,
-                 "this system has no ptrace(2): it emulates x86-64, as Docker does on an ARM "
-                 "machine. wallspy needs an x86-64 machine.");
+        text_add(cause, c->obstacle == ATTACH_SECCOMP ? ptrace_is_filtered : no_ptrace);
         break;
     case ATTACH_32_BIT:
         text_addf(cause, "%d (%s) is a 32-bit program; wallspy samples 64-bit ones.", c->pid,
