@@ -131,7 +131,7 @@ static void add_row(const struct table_row *row, bool partial, size_t label_colu
     size_t column = 2 + label_columns + RUN_COLUMNS + WAIT_COLUMNS + BLOCKED_COLUMNS + 2;
     size_t before = out->len;
     text_add(out, "  ");
-    short_label_add(out, row->label, label_columns);
+    short_label_add(out, row->label, &row->shape, label_columns);
     size_t used = utf8_columns(out->s + before, out->len - before) - 2;
     add_spaces(out, used < label_columns ? label_columns - used : 0);
     add_shares(row, out);

@@ -131,7 +131,7 @@ static void add_process_row(const struct process_row *row, size_t columns, struc
     struct text label = {0};
     size_t indent = 2 * (size_t)row->depth;
     text_addf(&label, "%*s", (int)indent, "");
-    short_label_add(&label, row->label, columns - indent);
+    short_label_add(&label, row->label, &row->shape, columns - indent);
     text_addf(out, "  %s", label.s);
     size_t used = utf8_columns(label.s, label.len);
     text_addf(out, "%*s", used < columns ? (int)(columns - used) : 0, "");

@@ -99,7 +99,8 @@ static bool alike(const struct distribution *x, const struct distribution *y)
 /* ---- names ---- */
 
 /* "rank1 main", "cc1 6823", "main 6823", "worker 6825", "70 ended: job" */
-static char *label_of_one(const struct profile *p, const struct thread_summary *s)
+static char *label_of_one(const struct profile *p, const struct thread_summary *s,
+                          struct label_shape *ret)
 {
     struct text label = {0};
     char *process = name_of_process(p, s->thread->process);
@@ -108,12 +109,15 @@ static char *label_of_one(const struct profile *p, const struct thread_summary *
         text_addf(&label, "%u ended: ", s->thread->n_folded);
     if (rank || (*process && !s->thread->main))
         text_addf(&label, "%s ", process);
+    ret->head = label.len;
     char *title = title_of_process(p, s->thread->process);
     const char *name = *process && !rank && s->thread->main && *title ? title : s->name;
     text_add_tame(&label, name, strlen(name));
     free(title);
+    size_t before = label.len;
     if (!s->thread->n_folded && !(rank && s->thread->main))
         text_addf(&label, " %d", s->thread->tid);
+    ret->tail = label.len - before;
     free(process);
     return label.s;
 }
@@ -194,24 +198,54 @@ static int by_age(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* "rank0, rank2 main", "cc1 17001, 17002" */
-static void add_mains(struct text *out, const struct profile *p, const struct thread_group *g)
+/* "rank0, rank2 main", "cc1 17001, 17002"; BRIEF: "rank0, 2 main" of ranks. */
+static void add_mains(struct text *out, const struct profile *p, const struct thread_group *g,
+                      bool brief)
 {
     bool titled = !str_eq(g->threads[0]->group, g->threads[0]->name);
     if (titled)
         text_addf(out, "%s ", g->threads[0]->group);
     for (size_t i = 0; i < g->n; i++) {
         char *process = name_of_process(p, g->threads[i]->thread->process);
-        text_addf(out, "%s%s", i ? ", " : "", process);
+        bool rank = process_is_rank(p, g->threads[i]->thread->process);
+        text_add(out, i ? ", " : "");
+        text_add(out, process + (i && brief && rank ? strlen("rank") : 0));
         free(process);
     }
     text_add(out, titled ? "" : " main");
 }
 
+/* "8 x parse-*" */
+static char *label_of_many(const struct thread_group *g, struct label_shape *ret)
+{
+    struct text label = {0};
+    text_addf(&label, "%zu x ", g->n_threads);
+    ret->head = label.len;
+    text_add_tame(&label, g->threads[0]->group, strlen(g->threads[0]->group));
+    return label.s;
+}
+
+/* "rank0, rank2 main", or "8 x cc1" where a list would be long. */
+static char *label_of_mains(const struct profile *p, const struct thread_group *g,
+                            struct label_shape *ret)
+{
+    struct text label = {0};
+    struct text brief = {0};
+    bool ranks = is_of_ranks(p, g);
+    add_mains(&label, p, g, false);
+    if (utf8_columns(label.s, label.len) > LISTED_COLUMNS && !ranks) {
+        text_release(&label);
+        return label_of_many(g, ret);
+    }
+    if (ranks)
+        add_mains(&brief, p, g, true);
+    ret->brief = brief.s;
+    return label.s;
+}
+
 static void name_group(struct thread_group *g, const struct profile *p)
 {
     struct text noun = {0};
-    struct text label = {0};
     g->plural = g->n_threads > 1;
     qsort(g->threads, g->n, sizeof(const struct thread_summary *), by_age);
     bool folded = g->n == 1 && g->n_threads > 1;
@@ -229,19 +263,13 @@ static void name_group(struct thread_group *g, const struct profile *p)
     if (g->mixed) {
         g->label = xstrdup(noun.s);
     } else if (g->n == 1) {
-        g->label = label_of_one(p, g->threads[0]);
+        g->label = label_of_one(p, g->threads[0], &g->shape);
     } else if (is_of_mains(g) && g->n <= NAMED_AT_MOST) {
-        add_mains(&label, p, g);
-        bool listed = utf8_columns(label.s, label.len) <= LISTED_COLUMNS || is_of_ranks(p, g);
-        g->label = listed ? label.s : xasprintf("%zu x %s", g->n_threads, g->threads[0]->group);
-        if (!listed)
-            text_release(&label);
+        g->label = label_of_mains(p, g, &g->shape);
     } else if (is_of_ranks(p, g)) {
         g->label = xasprintf("%zu ranks main", g->n_threads);
     } else {
-        text_addf(&label, "%zu x ", g->n_threads);
-        text_add_tame(&label, g->threads[0]->group, strlen(g->threads[0]->group));
-        g->label = label.s;
+        g->label = label_of_many(g, &g->shape);
     }
 }
 
@@ -570,6 +598,7 @@ void groups_release_one(struct thread_group *one)
     tally_release(&one->tally);
     free(one->threads);
     free(one->label);
+    free(one->shape.brief);
     free(one->noun);
 }
 

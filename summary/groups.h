@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "summary/call_path.h"
+#include "summary/short_name.h"
 #include "summary/thread_summary.h"
 #include "summary/wait_class.h"
 
@@ -12,15 +13,16 @@ enum { GROUP_MAX_PATHS = 3 };
 struct thread_group {
     const struct thread_summary **threads; /* N, in the order of their age */
     size_t n, capacity;
-    size_t n_threads; /* with those that were folded into one: not the length of THREADS */
-    char *label;      /* for a row: "main 6823", "8 x parse-*", "rank0, rank2 main" */
-    char *noun;       /* for a sentence: "main", "rank1", "8 parse threads" */
-    bool plural;      /* "wait", not "waits" */
-    bool leads;       /* has the main thread that the user started */
-    bool odd;         /* a process that differs from most of its like */
-    bool launches;    /* of processes that hardly ran and whose children are recorded */
-    bool mixed;       /* it is of all threads for which there was no group */
-    bool idle;        /* its threads sat in a known pool's wait */
+    size_t n_threads;         /* with those that were folded into one: not the length of THREADS */
+    char *label;              /* for a row: "main 6823", "8 x parse-*", "rank0, rank2 main" */
+    struct label_shape shape; /* of LABEL */
+    char *noun;               /* for a sentence: "main", "rank1", "8 parse threads" */
+    bool plural;              /* "wait", not "waits" */
+    bool leads;               /* has the main thread that the user started */
+    bool odd;                 /* a process that differs from most of its like */
+    bool launches;            /* of processes that hardly ran and whose children are recorded */
+    bool mixed;               /* it is of all threads for which there was no group */
+    bool idle;                /* its threads sat in a known pool's wait */
     int64_t wall_ns, cpu_ns, runqueue_ns, active_ns, seen_ns;
     int64_t class_ns[CLASS_KINDS]; /* by samples; waits are scaled down to the kernel's count */
     struct tally tally;            /* all its stacks; of an idle group none */

@@ -1,6 +1,8 @@
 #include "summary/process_tree.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "summary/process_name.h"
@@ -55,6 +57,14 @@ static void find_unsampled(const struct profile *p, struct process_row *rows)
     free(known_ns);
 }
 
+/* What of a process's LABEL stays whole: its pid, behind a title. */
+static struct label_shape shape_of(const struct profile *p, process_id id, const char *label)
+{
+    char pid[16];
+    (void)snprintf(pid, sizeof pid, " %d", profile_see_process(p, id)->pid);
+    return (struct label_shape){.tail = str_ends(label, pid) ? strlen(pid) : 0};
+}
+
 /* Depth first, without a stack: up again by way of the parents. */
 static void put_in_order(struct process_tree *t, const struct profile *p,
                          const struct process_row *rows, const struct kinship *kin,
@@ -68,6 +78,7 @@ static void put_in_order(struct process_tree *t, const struct profile *p,
             t->rows[t->n] = rows[at];
             t->rows[t->n].depth = depth;
             t->rows[t->n].label = label_of_process(p, (process_id){at});
+            t->rows[t->n].shape = shape_of(p, (process_id){at}, t->rows[t->n].label);
             t->n++;
         }
         if (kin->first[at]) {

@@ -1,12 +1,14 @@
 /* The processes of a profile as a tree, with the times of their threads. */
 #pragma once
 
+#include "summary/short_name.h"
 #include "summary/thread_summary.h"
 
 struct process_row {
     process_id id;
-    unsigned depth; /* 0: its parent is not in the profile */
-    char *label;    /* "rank1", "cc1 17001" */
+    unsigned depth;           /* 0: its parent is not in the profile */
+    char *label;              /* "rank1", "cc1 17001" */
+    struct label_shape shape; /* of LABEL */
     size_t n_threads;
     int64_t start_ns, end_ns;                /* of its first and its last thread */
     int64_t run_ns, wait_cpu_ns, blocked_ns; /* sums over its threads */

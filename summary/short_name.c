@@ -151,47 +151,11 @@ void short_name_add(struct text *out, const char *name, size_t columns)
     text_release(&shorter);
 }
 
-/* How much of LABEL comes before the thread's name: "8 x ", "70 ended: ", "rank1 ", nothing. */
-static size_t head_length(const char *label)
-{
-    size_t digits = strspn(label, "0123456789");
-    if (digits && str_starts(label + digits, " x "))
-        return digits + strlen(" x ");
-    if (digits && str_starts(label + digits, " ended: "))
-        return digits + strlen(" ended: ");
-    if (!str_starts(label, "rank"))
-        return 0;
-    digits = strspn(label + strlen("rank"), "0123456789");
-    return digits && label[strlen("rank") + digits] == ' ' ? strlen("rank") + digits + 1 : 0;
-}
-
-/* How much of LABEL is a tid and the space before it. */
-static size_t tid_length(const char *label)
-{
-    const char *space = strrchr(label, ' ');
-    if (!space || !space[1] || space[1 + strspn(space + 1, "0123456789")] != '\0')
-        return 0;
-    return strlen(space);
-}
-
-/* "rank0, 2, 3 main" for "rank0, rank2, rank3 main". */
-static void add_shorter_ranks(struct text *out, const char *label)
-{
-    static const char next[] = ", rank";
-    for (const char *at; (at = strstr(label, next)); label = at + strlen(next)) {
-        text_add_bytes(out, label, (size_t)(at - label));
-        text_add(out, ", ");
-    }
-    text_add(out, label);
-}
-
-static void add_cut_label(struct text *out, const char *label, size_t columns)
+static void add_cut_label(struct text *out, const char *label, size_t head, size_t tid,
+                          size_t columns)
 {
     struct text name = {0};
     size_t len = strlen(label);
-    size_t head = head_length(label);
-    size_t tid = tid_length(label);
-    tid = tid < len - head ? tid : 0;
     size_t room = columns > head + tid + 1 ? columns - head - tid : 0;
     if (!room) {
         head = tid = 0;
@@ -208,17 +172,16 @@ static void add_cut_label(struct text *out, const char *label, size_t columns)
     text_release(&name);
 }
 
-void short_label_add(struct text *out, const char *label, size_t columns)
+void short_label_add(struct text *out, const char *label, const struct label_shape *shape,
+                     size_t columns)
 {
-    struct text shorter = {0};
-    if (utf8_columns(label, strlen(label)) <= columns) {
+    const char *brief = shape->brief;
+    if (utf8_columns(label, strlen(label)) <= columns)
         text_add(out, label);
-        return;
-    }
-    add_shorter_ranks(&shorter, label);
-    if (fits(&shorter, columns))
-        text_add(out, shorter.s);
+    else if (!brief)
+        add_cut_label(out, label, shape->head, shape->tail, columns);
+    else if (utf8_columns(brief, strlen(brief)) <= columns)
+        text_add(out, brief);
     else
-        add_cut_label(out, shorter.s, columns);
-    text_release(&shorter);
+        add_cut_label(out, brief, 0, 0, columns);
 }

@@ -63,6 +63,8 @@ static void add_active(struct table *t, const struct thread_group *g)
 {
     struct table_row *row = &t->rows[t->n++];
     row->label = xstrdup(g->label);
+    row->shape = g->shape;
+    row->shape.brief = g->shape.brief ? xstrdup(g->shape.brief) : NULL;
     add_times(row, g);
     row->events = standing_out(g);
     for (size_t i = 0; i < g->n_paths; i++)
@@ -102,7 +104,7 @@ static char *list_groups(const struct thread_group *g, size_t n)
             text_addf(&list, "%zu x ", g[i].n_threads);
         text_clear(&tame);
         text_add_tame(&tame, name, strlen(name));
-        short_label_add(&list, tame.s, LISTED_COLUMNS);
+        short_label_add(&list, tame.s, &(struct label_shape){0}, LISTED_COLUMNS);
     }
     text_release(&tame);
     return list.s;
@@ -152,6 +154,7 @@ void table_release(struct table *t)
             for (size_t part = 0; part < row->paths[k].n; part++)
                 free(row->paths[k].parts[part]);
         free(row->label);
+        free(row->shape.brief);
         free(row->idle);
         free(row->others);
     }

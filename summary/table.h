@@ -22,8 +22,9 @@ struct table_events {
     double faults, major_faults, switches; /* minor and major; without wallspy's stops */
 };
 struct table_row {
-    char *label;      /* "main 6823", "60 x omp worker", "12 more threads" */
-    size_t n_threads; /* threads whose times are summed up here */
+    char *label;              /* "main 6823", "60 x omp worker", "12 more threads" */
+    struct label_shape shape; /* of LABEL */
+    size_t n_threads;         /* threads whose times are summed up here */
     int64_t wall_ns;
     int64_t cpu_ns, runqueue_ns; /* within wall_ns together */
     int64_t seen_ns;             /* time that its samples stand for; 0 in a row of other rows */

@@ -1,5 +1,8 @@
 #include "summary/short_name.h"
 
+#include <stdlib.h>
+
+#include "base/alloc.h"
 #include "tests/support/check_main.h"
 
 static const char worker[] = "ns::Worker<int, char>::run(int) worker.cc:12";
@@ -48,23 +51,29 @@ START_TEST(names_lose_what_tells_least)
 END_TEST
 
 static const struct {
-    const char *label, *shown; /* in 20 columns */
+    const char *label;
+    size_t head, tail;
+    const char *brief, *shown; /* in 20 columns */
 } labels[] = {
-    {"mge-worker 17001", "mge-worker 17001"},
-    {"mge-worker-with-a-long-name 1234567", "mge-worker-… 1234567"},
-    {"38 x Mixin.process_request_thread", "38 x process_reques…"},
-    {"4 x node::(anonymous namespace)::Runner", "4 x node::Runner"},
-    {"rank1 ns::Pool::work 17001", "rank1 work 17001"},
-    {"70 ended: ns::Pool::run", "70 ended: Pool::run"},
-    {"rank0, rank1 main", "rank0, rank1 main"},
-    {"rank0, rank1, rank2 main", "rank0, 1, 2 main"},
+    {"mge-worker 17001", 0, 6, NULL, "mge-worker 17001"},
+    {"mge-worker-with-a-long-name 1234567", 0, 8, NULL, "mge-worker-… 1234567"},
+    {"38 x Mixin.process_request_thread", 5, 0, NULL, "38 x process_reques…"},
+    {"4 x node::(anonymous namespace)::Runner", 4, 0, NULL, "4 x node::Runner"},
+    {"rank1 ns::Pool::work 17001", 6, 6, NULL, "rank1 work 17001"},
+    {"70 ended: ns::Pool::run", 10, 0, NULL, "70 ended: Pool::run"},
+    {"rank0, rank1 main", 0, 0, "rank0, 1 main", "rank0, rank1 main"},
+    {"rank0, rank1, rank2 main", 0, 0, "rank0, 1, 2 main", "rank0, 1, 2 main"},
+    {"1 x a-thread-that-is-called-8 x 9", 4, 0, NULL, "1 x a-thread-that-i…"},
 };
 
 START_TEST(labels_keep_their_numbers)
 {
     for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
         struct text shown = {0};
-        short_label_add(&shown, labels[i].label, 20);
+        char *brief = labels[i].brief ? xstrdup(labels[i].brief) : NULL;
+        const struct label_shape shape = {labels[i].head, labels[i].tail, brief};
+        short_label_add(&shown, labels[i].label, &shape, 20);
+        free(brief);
         ck_assert_str_eq(shown.s, labels[i].shown);
         text_release(&shown);
     }
@@ -85,7 +94,7 @@ START_TEST(nothing_is_too_long)
         short_name_add(&shown, name.s, 8);
         ck_assert_msg(utf8_columns(shown.s, shown.len) <= 8, "%s", name.s);
         text_clear(&shown);
-        short_label_add(&shown, name.s, 15);
+        short_label_add(&shown, name.s, &(struct label_shape){0}, 15);
         ck_assert_msg(utf8_columns(shown.s, shown.len) <= 15, "%s", name.s);
         text_release(&name);
         text_release(&shown);
