@@ -60,6 +60,11 @@ bool frame_passes_data(const struct shown_frame *f)
     return f->kind == SHOWN_PYTHON && f->file && str_ends_any(f->file, files);
 }
 
+bool frame_is_node_child(const struct shown_frame *f)
+{
+    return f->kind == SHOWN_NATIVE && frame_name_has(f->name, "SyncProcessRunner*");
+}
+
 bool frame_is_sqlite(const struct shown_frame *f)
 {
     return f->kind == SHOWN_NATIVE &&
@@ -297,6 +302,8 @@ static enum frame_role native_role(const struct shown_frame *f, bool blocked)
         return ROLE_GLUE;
     if (!f->module)
         return jit_role(f->name);
+    if (f->loop) /* linked into the program, as libuv into node */
+        return ROLE_LIBRARY;
     return is_library_file(f) || is_library_source(f->file) ? ROLE_LIBRARY : ROLE_OWN;
 }
 

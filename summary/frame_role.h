@@ -47,6 +47,9 @@ bool frame_joins_thread(const struct shown_frame *f);
 /* What pickles, sends, receives or unpickles a message.  Other files of multiprocessing's call the
  * user's functions.  Source: CPython Lib/multiprocessing; loky's backend is made like it. */
 bool frame_passes_data(const struct shown_frame *f);
+/* node's execSync() and spawnSync(), which run a loop of their own until the child has ended.
+ * Source: node src/spawn_sync.cc. */
+bool frame_is_node_child(const struct shown_frame *f);
 /* SQLite, which sleeps only to try again for a lock that another connection has.
  * Source: SQLite's main.c (sqliteDefaultBusyCallback), wal.c (walTryBeginRead). */
 bool frame_is_sqlite(const struct shown_frame *f);

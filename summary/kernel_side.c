@@ -139,6 +139,23 @@ static void add_way_to_see(const struct scene *s, const struct side_sum *sum, st
         text_addf(words, " wallspy -p %d,%d shows both.", sum->waiter, b->pid);
 }
 
+/* Adds who is at the other end, and how to see it; ends the sentence. */
+static void add_other_side(const struct scene *s, const struct side_sum *sum, struct text *words)
+{
+    const struct blocker *b = &sum->side.blocker;
+    bool process = blocker_is_process(b);
+    if (sum->many && process) {
+        add_many(s, sum, words);
+        text_add(words, ".");
+        return;
+    }
+    bool several = b->kind == BLOCKER_SEVERAL; /* the first of them are named */
+    wait_side_add_text(words, s->p, &sum->side, sum->waiter, several);
+    text_add(words, ".");
+    if (process)
+        add_way_to_see(s, sum, words);
+}
+
 bool add_kernel_side(const struct scene *s, const struct thread_group *group, uint32_t node,
                      bool named, struct text *words, struct finding *f)
 {
@@ -156,13 +173,7 @@ bool add_kernel_side(const struct scene *s, const struct thread_group *group, ui
                 (process || !named || sum->side.thing != THING_SOCKET);
     if (told) {
         text_addf(words, " %s wait%s for ", group->plural ? "They" : "It", verb_s(group));
-        if (sum->many && process)
-            add_many(s, sum, words);
-        else
-            wait_side_add_text(words, s->p, &sum->side, sum->waiter, false);
-        text_add(words, ".");
-        if (process && !sum->many)
-            add_way_to_see(s, sum, words);
+        add_other_side(s, sum, words);
         add_figure(f, "other_side_part", share_of(sum->ns, all.ns));
     }
     release_sides(&all);

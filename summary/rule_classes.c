@@ -114,6 +114,8 @@ const char *meaning_of(const struct scene *s, uint32_t node)
         return "main has finished; Python waits for its non-daemon threads.";
     if (is_within(t, node, frame_is_queue_end))
         return "The process cannot exit before its queue has been read.";
+    if (is_within(t, node, frame_is_node_child))
+        return "execSync() and spawnSync() block node's event loop until the child has ended.";
     if (waits_for_sqlite(t, node))
         return "SQLite tries again there: another connection has the database locked.";
     return NULL;

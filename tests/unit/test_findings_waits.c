@@ -534,7 +534,42 @@ START_TEST(threads_that_run_one_after_the_other_are_told_to)
 }
 END_TEST
 
-CHECK_MAIN("findings_waits", 20, threads_that_run_one_after_the_other_are_told_to,
+/* libuv is linked into node: the place is what runs the loop, and not the loop. */
+START_TEST(a_loop_that_waits_for_one_child_is_told_as_such)
+{
+    setup();
+    builder_run(&b, lead,
+                "node::SyncProcessRunner::Run!node > uv_run!node > uv__io_poll!node > epoll_wait "
+                "[blocked]",
+                3600, 0);
+    builder_run(&b, lead, "node::Start!node > v8::Call!node", 400, 400);
+    judge(4000);
+    ck_assert(is_said("main waits 90% of its time in "));
+    ck_assert(is_said("block node's event loop until the child has ended."));
+    teardown();
+}
+END_TEST
+
+/* Both have the lock: a fork after flock(2). */
+START_TEST(several_that_share_a_lock_are_named)
+{
+    setup();
+    struct blocker one = {.kind = BLOCKER_PROCESS, .pid = 30, .name = profile_string(b.p, "flock")};
+    struct blocker other = {.kind = BLOCKER_PROCESS, .pid = 31, .name = profile_string(b.p, "job")};
+    struct wait_side side = {.thing = THING_FILE_LOCK,
+                             .blocker = {.kind = BLOCKER_SEVERAL, .n = 2}};
+    side.list = profile_list_blocker(b.p, &other, side.list);
+    side.list = profile_list_blocker(b.p, &one, side.list);
+    builder_polls(&b, lead, "save!app", &side, 3600);
+    builder_run(&b, lead, "save!app", 400, 400);
+    judge(4000);
+    ck_assert(is_said("a file's lock, which 2 processes share: 30 (flock), 31 (job)."));
+    teardown();
+}
+END_TEST
+
+CHECK_MAIN("findings_waits", 20, a_loop_that_waits_for_one_child_is_told_as_such,
+           several_that_share_a_lock_are_named, threads_that_run_one_after_the_other_are_told_to,
            who_is_of_another_family_ends_no_wait_for_a_thread,
            threads_that_serve_come_before_an_event_loop_that_idles,
            a_sleep_of_sqlite_is_a_wait_for_its_lock, a_retry_is_told_also_where_nobody_ran,
