@@ -37,9 +37,11 @@ struct finding {
     const char *about;  /* NULL: all */
     const char *blames; /* whom ABOUT waits for; NULL: nobody is known */
     const char *also;   /* another one in the words; NULL: none */
+    bool tells_others;  /* the words say what the other threads of its process do */
     const char *like;   /* those that ABOUT is like, but for what the words say; NULL: nobody */
     enum finding_kind kind;
     bool of_cpu;        /* SHARE is of CPU time: how much that takes of whose time is not known */
+    bool counted;       /* SHARE is the kernel's count: work that it does for them */
     bool aside;         /* no news about a group that another finding is about */
     const char *unless; /* the key of a rule whose finding about the group leaves no news; NULL */
     unsigned causes;    /* 1 << enum cause: of which rows of the ledger it speaks */

@@ -5,7 +5,6 @@
 #include "base/alloc.h"
 #include "base/minmax.h"
 
-static const double long_wait = 0.3;     /* of a thread's time */
 static const double held_part = 0.8;     /* of the wait, for which its holder was read */
 static const double searched_part = 0.3; /* of a wait for Python's locks: it speaks for the rest */
 static const double still_part = 0.5;    /* of that time, in one wait of the joined thread */
@@ -135,6 +134,6 @@ static bool says_more(const struct thread_group *group, const struct held_wait *
 
 bool held_wait_is_news(const struct thread_group *group, const struct held_wait *w)
 {
-    return share_of(w->ns, group->wall_ns) >= long_wait && held_wait_is_explained(group, w) &&
+    return share_of(w->ns, group->wall_ns) >= worth_telling && held_wait_is_explained(group, w) &&
            says_more(group, w);
 }

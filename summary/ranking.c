@@ -6,6 +6,7 @@
 static const double about_the_same = 0.1; /* shares that differ by less */
 static const double least_share = 0.1;    /* of the leader's time: what explains less is no news */
 static const double much = 0.2;           /* of it: more than where it is spent, why counts */
+static const double much_elsewhere = 0.3; /* of their time, where the leader loses none by it */
 
 /* ---- ranks ---- */
 
@@ -152,9 +153,15 @@ static bool is_said(const struct findings *all, const struct finding *f)
     return false;
 }
 
+/* What the kernel does for others takes CPUs from all. */
+static bool is_small(const struct finding *f)
+{
+    return f->level == LEVEL_ELSEWHERE && !f->counted && f->share < much_elsewhere;
+}
+
 static bool is_news(const struct findings *all, const struct finding *f)
 {
-    return f->words && !is_said(all, f);
+    return f->words && !is_small(f) && !is_said(all, f);
 }
 
 /* What explains the group that VICTIM waits for, and is not printed yet; NULL: nothing. */

@@ -38,6 +38,23 @@ bool heaviest_in_class(struct tally *t, enum wait_class class, struct call_path 
     return call_path_of_nodes(t, is_in_class, &class, ret);
 }
 
+bool rule_is_way_to_wait(const struct call_tree *t, uint32_t node)
+{
+    while (node && call_tree_node(t, node).role == ROLE_LIBC &&
+           !futex_is_wait(call_tree_node(t, node).frame))
+        node = call_tree_node(t, node).parent;
+    return node && futex_is_wait(call_tree_node(t, node).frame);
+}
+
+int64_t rule_ways_to_waits_ns(const struct scene *s, struct thread_group *group)
+{
+    int64_t ns = 0;
+    for (uint32_t node = 1; node <= call_tree_count(s->g->tree); node++)
+        if (tally_self(&group->tally, node) > 0 && rule_is_way_to_wait(s->g->tree, node))
+            ns += tally_self(&group->tally, node);
+    return ns;
+}
+
 bool rule_has_frame(const struct scene *s, frame_test *test)
 {
     for (uint32_t id = 1; id <= view_frame_count(s->g->v); id++)

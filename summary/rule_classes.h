@@ -29,6 +29,10 @@ struct stack_times rule_times_of(const struct scene *s, const struct profile_thr
 /* THREAD's heaviest path in TIMES; false: none.  The caller releases it. */
 bool rule_path_in(const struct scene *s, const struct profile_thread *thread,
                   const struct stack_times *times, struct call_path *ret);
+/* Is NODE, which is no wait, in a function that only waits? */
+bool rule_is_way_to_wait(const struct call_tree *t, uint32_t node);
+/* How long GROUP runs, or waits for a CPU, in functions that only wait. */
+int64_t rule_ways_to_waits_ns(const struct scene *s, struct thread_group *group);
 /* The heaviest path of the nodes in CLASS, of T's sums; false: none.  The caller releases it. */
 bool heaviest_in_class(struct tally *t, enum wait_class class, struct call_path *ret);
 

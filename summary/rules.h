@@ -9,6 +9,9 @@
 
 struct known_frames; /* known.h */
 struct facts;        /* group_facts.h */
+/* Of its group's time: what takes less is not worth a sentence.  One for all rules: which of their
+ * findings are printed the ranking decides, by seconds. */
+static const double worth_telling = 0.1;
 /* The input of a rule. */
 struct scene {
     const struct groups *g;
@@ -48,7 +51,9 @@ rule_judge rule_exhausted;
 /* rules_uneven.c */
 rule_judge rule_uneven;
 /* rules_waits.c */
-rule_judge rule_waits_meanwhile, rule_gil, rule_waits;
+rule_judge rule_waits_meanwhile, rule_waits;
+/* rules_gil.c */
+rule_judge rule_gil;
 /* rules_polls.c */
 rule_judge rule_polls;
 /* rules_files.c */

@@ -5,12 +5,11 @@
 #include "summary/kernel_side.h"
 #include "summary/rule_words.h"
 
-static const double contended_share = 0.2; /* of a thread's time */
-static const double one_lock_part = 0.7;   /* of those waits */
-static const double in_turn_part = 0.9;    /* a single holder has less of those that were read */
-static const double read_part = 0.99;      /* of the waits: then all holders are known */
-static const double telling_part = 0.2;    /* of the waits: then a single holder is known as such */
-static const double same_part = 0.5;       /* of the holders' time: what they do with the lock */
+static const double one_lock_part = 0.7; /* of the waits for locks */
+static const double in_turn_part = 0.9;  /* a single holder has less of those that were read */
+static const double read_part = 0.99;    /* of the waits: then all holders are known */
+static const double telling_part = 0.2;  /* of the waits: then a single holder is known as such */
+static const double same_part = 0.5;     /* of the holders' time: what they do with the lock */
 enum { MOST_PLACES = 64, MOST_HOLDERS = 64, LEAST_SAMPLES = 4 };
 
 /* The waits of a group at one place for one lock, of the process PID that waits. */
@@ -293,7 +292,7 @@ void rule_contention(const struct scene *s, struct thread_group *group, struct f
     add_figure(f, "share", share);
     add_figure(f, "holders", (double)c.n_holders);
     f->share = share;
-    if (at && share >= contended_share && share_of(c.lock_ns, c.ns) >= one_lock_part &&
+    if (at && share >= worth_telling && share_of(c.lock_ns, c.ns) >= one_lock_part &&
         !has_one_holder(&c) && !facts_about(s, group)->in_circle && !facts_about(s, group)->stuck)
         tell(s, group, &c, at, share, f);
 }

@@ -13,7 +13,7 @@
 #include "summary/rule_doing.h"
 #include "summary/rule_words.h"
 
-static const double wait_share = 0.1, compute_share = 0.5, collect_share = 0.15;
+static const double compute_share = 0.5;
 static const double spins_share = 0.5;    /* of the time on a CPU and waiting for one */
 static const double mostly_known = 0.5;   /* likewise */
 static const double crowded_share = 0.25; /* of the time: a wait without a limit */
@@ -86,7 +86,7 @@ void rule_cpu_wait(const struct scene *s, struct thread_group *group, struct fin
     double share = share_of(group->runqueue_ns, group->wall_ns);
     add_figure(f, "share", share);
     f->share = share;
-    if (share < wait_share || is_short_lived(s, group) || mostly_spins(group))
+    if (share < worth_telling || is_short_lived(s, group) || mostly_spins(group))
         return;
     struct text words = {0};
     struct cpu_shortage shortage = cpu_shortage_of(s, group);
@@ -118,7 +118,7 @@ static int64_t waited_ns(const struct thread_group *group, const struct cpu_shor
 /* " and waited 16% for a CPU", if that is much; returns whether it is. */
 static bool add_waited(double waited, struct text *words, struct finding *f)
 {
-    if (waited < wait_share)
+    if (waited < worth_telling)
         return false;
     text_add(words, " and waited ");
     add_percent(words, waited);
@@ -318,7 +318,7 @@ void rule_collects(const struct scene *s, struct thread_group *group, struct fin
     (void)doing_collects(&group->tally, &path, &ns);
     f->share = share_of(ns, group->wall_ns);
     add_figure(f, "share", f->share);
-    if (f->share >= collect_share && !facts_about(s, group)->pauses_told)
+    if (f->share >= worth_telling && !facts_about(s, group)->pauses_told)
         f->words = collecting(s, group, &path, ns);
     call_path_release(&path);
 }

@@ -7,7 +7,7 @@
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
-static const double file_share = 0.15, least_ticks = 1.5;
+static const double least_ticks = 1.5;
 static const double least_blocked = 0.05; /* of the time: a disk is waited for */
 
 struct file_call {
@@ -183,7 +183,7 @@ void rule_files(const struct scene *s, struct thread_group *group, struct findin
     add_figure(f, "share", share);
     add_figure(f, "blocked_share", blocked);
     f->share = share;
-    if (share < file_share || blocked < least_blocked ||
+    if (share < worth_telling || blocked < least_blocked ||
         !heaviest_in_class(&group->tally, CLASS_FILE, &path))
         return;
     struct text words = {0};

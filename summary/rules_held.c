@@ -167,6 +167,7 @@ static void write_words(const struct scene *s, struct thread_group *group,
     }
     add_figure(f, "held_part", share_of(max_i64(w->holder_ns, w->gone_ns), w->ns));
     f->words = words.s;
+    f->unless = "stalls"; /* where that comes first, it tells of the same wait */
     call_path_release(&path);
 }
 

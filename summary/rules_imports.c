@@ -7,7 +7,6 @@
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
-static const double import_share = 0.3; /* of a thread's time */
 static const double named_share = 0.05;
 static const double most_of_it = 0.8; /* for one package: then those that it imports are told */
 enum { MOST_NAMED = 3, MOST_OPENED = 4 };
@@ -140,7 +139,7 @@ void rule_imports(const struct scene *s, struct thread_group *group, struct find
     double share = share_of(im.ns, group->wall_ns);
     add_figure(f, "share", share);
     f->share = share;
-    if (share >= import_share) {
+    if (share >= worth_telling) {
         struct text words = {0};
         open_the_largest(s, group, &im);
         add_opening(group, "spend", share, &words);

@@ -5,8 +5,6 @@
 #include "summary/process_name.h"
 #include "summary/rule_words.h"
 
-static const double arena_share = 0.1, libc_share = 0.1;
-
 /* Below a function of malloc's it is one for its arena. */
 static bool is_arena_wait(const struct call_tree *t, uint32_t node)
 {
@@ -33,7 +31,7 @@ void rule_malloc_arena(const struct scene *s, struct thread_group *group, struct
     add_figure(f, "share", share);
     /* The threads that wait hold each other up, and a woken one waits for a CPU, too. */
     f->share = share_of(max_i64(ns, inside_ns), group->wall_ns);
-    if (share < arena_share)
+    if (share < worth_telling)
         return;
     struct text words = {0};
     struct call_path path = call_path_to(&group->tally, best);
@@ -110,7 +108,7 @@ static void add_others_inside(const struct scene *s, const struct thread_group *
         if (other == group || !is_judged(other))
             continue;
         double share = share_of(sum_of_function(s, other, key).inside_ns, other->wall_ns);
-        if (share < libc_share)
+        if (share < worth_telling)
             continue;
         text_addf(words, " %s %s in it for ", other->noun, other->n_threads == 1 ? "is" : "are");
         add_percent(words, share);
@@ -126,7 +124,7 @@ void rule_libc_lock(const struct scene *s, struct thread_group *group, struct fi
     add_figure(f, "share", share);
     /* The threads that wait hold each other up: they spin there, too, and wait for a CPU. */
     f->share = share_of(max_i64(lock.ns, lock.inside_ns), group->wall_ns);
-    if (share < libc_share)
+    if (share < worth_telling)
         return;
     struct text words = {0};
     struct call_path path = call_path_to(&group->tally, lock.best);

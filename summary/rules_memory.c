@@ -5,7 +5,6 @@
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
-static const double page_share = 0.1; /* of the time in waits for pages */
 enum {
     LONGEST_READ_NS = 200 * NS_PER_MS, /* of a page from a slow disk */
     LONGEST_UNSEEN_NS = NS_PER_MS,     /* where samples hardly meet the reads */
@@ -83,7 +82,7 @@ static bool place_of_faults(const struct scene *s, struct thread_group *group,
 static void add_waits(struct thread_group *group, double share, double blocked, double rate,
                       const struct call_path *path, struct text *words)
 {
-    bool seen = share >= page_share;
+    bool seen = share >= worth_telling;
     text_addf(words, "%s %s%s ", group->noun, seen ? "wait" : "take", verb_s(group));
     if (seen) {
         add_percent(words, share);
@@ -117,7 +116,7 @@ static int64_t unseen_waits_ns(const struct thread_group *group)
  * are fewer the waits are for pages that a program serves, or are none. */
 static bool explains(const struct thread_group *group, uint64_t n, int64_t longest_ns, int64_t ns)
 {
-    return share_of(ns, group->wall_ns) >= page_share &&
+    return share_of(ns, group->wall_ns) >= worth_telling &&
            (double)n * (double)longest_ns >= (double)ns;
 }
 
@@ -132,7 +131,7 @@ void rule_major_faults(const struct scene *s, struct thread_group *group, struct
     add_figure(f, "share", share);
     add_figure(f, "blocked_share", blocked);
     add_figure(f, "major_faults_per_s", rate);
-    f->share = share < page_share ? blocked : share;
+    f->share = share < worth_telling ? blocked : share;
     bool waits = explains(group, faults, LONGEST_READ_NS, page_ns);
     if (!(waits || explains(group, faults, LONGEST_UNSEEN_NS, unseen_waits_ns(group))) ||
         !place_of_faults(s, group, &path))

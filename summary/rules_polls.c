@@ -7,7 +7,6 @@
 #include "summary/rule_doing.h"
 #include "summary/rule_words.h"
 
-static const double least_share = 0.3; /* of a thread's time */
 static const double others_work = 0.1; /* of its time */
 static const double late_share = 0.02; /* of the time, after a child's end */
 
@@ -99,7 +98,7 @@ static void tell(const struct scene *s, const struct thread_group *group, const 
 static bool delays(const struct scene *s, const struct thread_group *group, const struct polling *p,
                    const struct call_path *path)
 {
-    return p->asked && polling_is_often(p) && share_of(path->ns, group->wall_ns) >= least_share &&
+    return p->asked && polling_is_often(p) && share_of(path->ns, group->wall_ns) >= worth_telling &&
            may_be_delayed(group, p->asked) &&
            !(p->asked == ASKED_CHILD && is_hardly_late(s, group, p));
 }
@@ -107,7 +106,7 @@ static bool delays(const struct scene *s, const struct thread_group *group, cons
 void rule_polls(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     struct call_path path;
-    if (group->mixed || share_of(group->class_ns[CLASS_SLEEP], group->wall_ns) < least_share ||
+    if (group->mixed || share_of(group->class_ns[CLASS_SLEEP], group->wall_ns) < worth_telling ||
         !heaviest_in_class(&group->tally, CLASS_SLEEP, &path))
         return;
     struct polling p = polling_at(s, group, path.node);

@@ -8,7 +8,6 @@
 #include "summary/rule_words.h"
 #include "summary/spinning.h"
 
-static const double spin_share = 0.2;                          /* of the time */
 static const double spin_cpus = 0.25, spin_share_of_cpu = 0.8; /* where there are too few CPUs */
 
 /* " 3 rower threads do so, too.": other groups of GROUP's process that spin.  Returns how many
@@ -20,7 +19,7 @@ static size_t add_like(const struct scene *s, const struct thread_group *group, 
     for (size_t i = 0; i < s->g->n; i++) {
         const struct thread_group *other = &s->g->items[i];
         if (other == group || other->threads[0]->thread->process.ix != process.ix ||
-            share_of(other->class_ns[CLASS_SPIN], other->wall_ns) < spin_share)
+            share_of(other->class_ns[CLASS_SPIN], other->wall_ns) < worth_telling)
             continue;
         text_addf(words, " %s %s so, too.", other->noun, other->plural ? "do" : "does");
         n += other->n_threads;
@@ -103,10 +102,10 @@ void rule_spinning(const struct scene *s, struct thread_group *group, struct fin
     int64_t cpu_ns = spinning_cpu_ns(s, group);
     double of_cpu = share_of(cpu_ns, group->cpu_ns);
     double cpus = share_of(cpu_ns, s->wall_ns);
-    bool crowded = share < spin_share && cpus >= spin_cpus && of_cpu >= spin_share_of_cpu;
+    bool crowded = share < of_cpu / 2 && cpus >= spin_cpus && of_cpu >= spin_share_of_cpu;
     add_figure(f, "share", share);
     f->share = share;
-    if ((share < spin_share && !crowded) || !heaviest_in_class(&group->tally, CLASS_SPIN, &path))
+    if ((share < worth_telling && !crowded) || !heaviest_in_class(&group->tally, CLASS_SPIN, &path))
         return;
     struct text words = {0};
     add_figure(f, "share_of_cpu", of_cpu);

@@ -1,4 +1,4 @@
-/* Rules about waits for others: the thread that is busy meanwhile, the holder of the GIL. */
+/* Rules about waits for others: with the thread that is busy meanwhile, or without. */
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -15,31 +15,20 @@
 #include "summary/rule_doing.h"
 #include "summary/rule_words.h"
 
-static const double long_wait = 0.3;   /* of a thread's time: worth asking for whom */
 static const double most_share = 0.95; /* that is as good as all */
-static const double gil_share = 0.2, plain_wait = 0.5, works_share = 0.02;
+static const double plain_wait = 0.5, works_share = 0.02;
 static const double idle_leader = 0.75; /* of its time: the rest takes requests, starts threads */
 static const double imports_much = 0.3; /* of the time of processes that another one starts */
 enum { MOST_KINDS = 2 };                /* of others that are told */
-static const double explained_share = 0.9, named_share = 0.1; /* of the samples without the GIL */
 
 /* ---- meanwhile ---- */
-
-/* Is NODE, which is no wait, in a function that only waits? */
-static bool is_way_to_wait(const struct call_tree *t, uint32_t node)
-{
-    while (node && call_tree_node(t, node).role == ROLE_LIBC &&
-           !futex_is_wait(call_tree_node(t, node).frame))
-        node = call_tree_node(t, node).parent;
-    return node && futex_is_wait(call_tree_node(t, node).frame);
-}
 
 /* Is NODE a wait of CLASSES, 1 << enum wait_class, or on the way to one? */
 static bool is_of_wait(const struct call_tree *t, uint32_t node, unsigned classes)
 {
     enum wait_class class = class_of_node(t, node);
     return classes >> class & 1 ||
-           (class == CLASS_NONE && classes >> CLASS_ORDINARY & 1 && is_way_to_wait(t, node));
+           (class == CLASS_NONE && classes >> CLASS_ORDINARY & 1 && rule_is_way_to_wait(t, node));
 }
 
 /* How long GROUP is in waits of CLASSES, and on its way to them, in the user's function that PATH
@@ -71,16 +60,6 @@ static int64_t waits_on_path(const struct scene *s, struct thread_group *group, 
     return alone ? waits_in_function(s, group, classes, path) : path->ns;
 }
 
-/* How long GROUP runs, or waits for a CPU, in functions that only wait. */
-static int64_t ways_to_waits_ns(const struct scene *s, struct thread_group *group)
-{
-    int64_t ns = 0;
-    for (uint32_t node = 1; node <= call_tree_count(s->g->tree); node++)
-        if (tally_self(&group->tally, node) > 0 && is_way_to_wait(s->g->tree, node))
-            ns += tally_self(&group->tally, node);
-    return ns;
-}
-
 /* "main waits 79% of its time in Worker::sync, called from f a.py:3." or "…, 48% of it in …" */
 static void add_wait(const struct scene *s, struct thread_group *group, double share,
                      unsigned classes, const struct call_path *path, struct text *words)
@@ -103,7 +82,7 @@ static unsigned waits_for_others(const struct scene *s, struct thread_group *gro
     int64_t ordinary_ns = group->class_ns[CLASS_ORDINARY];
     int64_t gil_ns = group->class_ns[CLASS_GIL];
     bool both = gil_ns < ordinary_ns;
-    *ret_ns = ordinary_ns + (both ? gil_ns : 0) + ways_to_waits_ns(s, group);
+    *ret_ns = ordinary_ns + (both ? gil_ns : 0) + rule_ways_to_waits_ns(s, group);
     return 1U << CLASS_ORDINARY | (both ? 1U << CLASS_GIL : 0);
 }
 
@@ -170,7 +149,8 @@ void rule_waits_meanwhile(const struct scene *s, struct thread_group *group, str
     struct call_path path;
     add_figure(f, "share", share);
     f->share = share;
-    if (share < long_wait || mostly_waits_for_one(s, group) || facts_about(s, group)->holder_told ||
+    if (share < worth_telling || mostly_waits_for_one(s, group) ||
+        facts_about(s, group)->holder_told ||
         !heaviest_in_class(&group->tally, CLASS_ORDINARY, &path))
         return;
     struct intervals waits = intervals_of(s, group->threads[0]->thread, classes);
@@ -224,6 +204,21 @@ static size_t others_of(const struct scene *s, const struct thread_group *group,
     return n;
 }
 
+/* ": it sleeps 100 times a second, 10 ms each." where OTHER does at NODE; else the full stop. */
+static void add_how_it_sleeps(const struct scene *s, struct thread_group *other, uint32_t node,
+                              struct text *words)
+{
+    struct polling p = {0};
+    if (class_of_node(s->g->tree, node) == CLASS_SLEEP)
+        p = polling_at(s, other, node);
+    if (!polling_is_often(&p)) {
+        text_add(words, ".");
+        return;
+    }
+    text_add(words, other->plural ? ": each " : ": it ");
+    polling_add_sleeps(&p, words);
+}
+
 /* Who waits for others, for their end or a result of theirs, is no news: what these do is, unless
  * there are many kinds of them.  " 4 till threads are 75% in sell till.py:20 > mutex." */
 static void add_others(const struct scene *s, const struct thread_group *group, bool inside,
@@ -236,11 +231,12 @@ static void add_others(const struct scene *s, const struct thread_group *group, 
         if (!call_paths_heaviest(&others[i]->tally, &path, 1))
             continue;
         f->also = f->also ? f->also : others[i]->noun;
+        f->tells_others = true;
         text_addf(words, " %s %s ", others[i]->noun, others[i]->plural ? "are" : "is");
         add_percent(words, share_of(path.ns, others[i]->wall_ns));
         text_add(words, " in ");
         add_way(words, &path);
-        text_add(words, ".");
+        add_how_it_sleeps(s, others[i], path.node, words);
         call_path_release(&path);
     }
 }
@@ -474,7 +470,7 @@ void rule_waits(const struct scene *s, struct thread_group *group, struct findin
 {
     int64_t ns;
     enum wait_class class = longest_class(group, &ns);
-    int64_t ways_ns = class == CLASS_ORDINARY && ns > 0 ? ways_to_waits_ns(s, group) : 0;
+    int64_t ways_ns = class == CLASS_ORDINARY && ns > 0 ? rule_ways_to_waits_ns(s, group) : 0;
     double share = share_of(ns + ways_ns, group->wall_ns);
     struct call_path path;
     add_figure(f, "share", share);
@@ -497,151 +493,4 @@ void rule_waits(const struct scene *s, struct thread_group *group, struct findin
         text_release(&words);
     f->words = words.s;
     call_path_release(&path);
-}
-
-/* ---- the GIL ---- */
-
-/* For how long each group held the GIL when GROUP's threads waited for it; the caller frees it.
- * *RET_ALL: the time of those waits. */
-static int64_t *gil_holders(const struct scene *s, const struct thread_group *group,
-                            int64_t *ret_all)
-{
-    int64_t *by_group = xcalloc(s->g->n, sizeof *by_group);
-    *ret_all = 0;
-    for (size_t i = 0; i < group->n; i++) {
-        const struct profile_thread *t = group->threads[i]->thread;
-        for (size_t k = 0; k < t->n_runs; k++) {
-            const struct run *run = &t->runs[k];
-            if (class_of_run(s->g->tree, run) != CLASS_GIL)
-                continue;
-            const struct profile_thread *holder = holders_thread(s->holders, run);
-            const struct thread_group *of = holder && holder != t ? groups_of(s->g, holder) : NULL;
-            *ret_all += run->weights.wall_ns;
-            if (of)
-                by_group[of - s->g->items] += run->weights.wall_ns;
-        }
-    }
-    return by_group;
-}
-
-/* The group with most of HELD; NULL: none has any. */
-static const struct thread_group *most_of(const struct scene *s, const int64_t *held)
-{
-    size_t most = 0;
-    for (size_t i = 1; i < s->g->n; i++)
-        most = held[i] > held[most] ? i : most;
-    return held[most] > 0 ? &s->g->items[most] : NULL;
-}
-
-/* Are A's and B's threads of one process called the same but for numbers?  To readers they are one
- * kind, though their times differ. */
-static bool are_called_alike(const struct thread_group *a, const struct thread_group *b)
-{
-    const struct thread_summary *x = a->threads[0];
-    const struct thread_summary *y = b->threads[0];
-    return x->thread->process.ix == y->thread->process.ix && !x->thread->main && !y->thread->main &&
-           !a->mixed && !b->mixed && str_eq(x->group, y->group);
-}
-
-/* Takes what GROUP and those that are called alike have of HELD, adds their threads to T, and what
- * they are called to NOUN.  Returns the time. */
-static int64_t take_alike(const struct scene *s, const struct thread_group *group, int64_t *held,
-                          struct tally *t, struct text *noun)
-{
-    int64_t ns = 0;
-    size_t threads = 0;
-    for (size_t i = 0; i < s->g->n; i++) {
-        const struct thread_group *g = &s->g->items[i];
-        if (held[i] <= 0 || (g != group && !are_called_alike(g, group)))
-            continue;
-        for (size_t k = 0; k < g->n; k++)
-            tally_add_thread(t, g->threads[k]->thread);
-        threads += g->n_threads;
-        ns += held[i];
-        held[i] = 0;
-    }
-    const char *stem = group->threads[0]->group;
-    if (threads == group->n_threads) {
-        text_add(noun, group->noun);
-    } else {
-        text_addf(noun, "%zu ", threads);
-        text_add_tame(noun, stem, thread_stem_len(stem));
-        text_add(noun, " threads");
-    }
-    return ns;
-}
-
-/* Tells of those with most of HELD, as many as it takes to explain most of the wait. */
-static void add_holders(const struct scene *s, int64_t *held, int64_t all, struct text *words,
-                        struct finding *f)
-{
-    enum { MOST_NAMED = 3 };
-    const struct thread_group *group;
-    int64_t named = 0;
-    struct tally t;
-    struct call_path path;
-    tally_init(&t, s->g->tree, TALLY_ALL);
-    t.skipped_waits = 1 << WAIT_GIL;
-    for (size_t i = 0; i < MOST_NAMED && (group = most_of(s, held)); i++) {
-        if (i && ((double)named >= explained_share * (double)all ||
-                  share_of(held[group - s->g->items], all) < named_share))
-            break;
-        struct text noun = {0};
-        int64_t ns = take_alike(s, group, held, &t, &noun);
-        text_addf(words, i ? ", %s " : " %s held it ", noun.s);
-        add_percent(words, share_of(ns, all));
-        text_add(words, i ? "" : " of that time");
-        named += ns;
-        text_release(&noun);
-    }
-    add_figure(f, "holder_share", share_of(named, all));
-    if (call_paths_heaviest(&t, &path, 1)) {
-        text_add(words, ", ");
-        add_place(words, &path);
-        call_path_release(&path);
-    }
-    text_add(words, ".");
-    tally_release(&t);
-}
-
-/* How long GROUP waits for the GIL.  Where that is most of its waiting, what it is woken in is on
- * the way there: a thread asks for the GIL again every 5 ms. */
-static int64_t gil_waits_ns(const struct scene *s, struct thread_group *group)
-{
-    int64_t gil_ns = group->class_ns[CLASS_GIL];
-    return gil_ns + (gil_ns > group->class_ns[CLASS_ORDINARY] ? ways_to_waits_ns(s, group) : 0);
-}
-
-void rule_gil(const struct scene *s, struct thread_group *group, struct finding *f)
-{
-    struct call_path path;
-    int64_t all = 0;
-    double seen = share_of(group->class_ns[CLASS_GIL], group->wall_ns);
-    double share = share_of(gil_waits_ns(s, group), group->wall_ns);
-    add_figure(f, "share", share);
-    f->share = share;
-    if (seen < gil_share)
-        return;
-    struct text words = {0};
-    int64_t *held = gil_holders(s, group, &all);
-    const struct thread_group *holder = most_of(s, held);
-    add_opening(group, "wait", share, &words);
-    text_add(&words, " for the GIL");
-    if (heaviest_in_class(&group->tally, CLASS_GIL, &path)) {
-        bool all_of_it = share_of(path.ns, group->wall_ns) >= most_share * seen;
-        text_add(&words, all_of_it ? " " : ", mainly ");
-        add_place(&words, &path);
-        call_path_release(&path);
-    }
-    text_add(&words, ".");
-    if (holder && holder != group) {
-        if (group == s->lead || group->leads) /* nobody else's waits keep the user */
-            f->blames = holder->noun;
-        add_holders(s, held, all, &words, f);
-    } else if (holder) {
-        text_add(&words, " They take it from each other: only one runs Python at a time. "
-                         "Processes have a GIL each.");
-    }
-    free(held);
-    f->words = words.s;
 }

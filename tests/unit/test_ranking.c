@@ -138,8 +138,20 @@ START_TEST(a_culprit_comes_before_its_victim)
     setup();
     assert_order(victim, of("gc", "helper", 0.6, FINDING_EXPLAINS), "gc", "waits_for");
     /* of too little of the wait; which keeps nobody */
-    assert_order(victim, of("gc", "helper", 0.2, FINDING_EXPLAINS), "waits_for", "gc");
+    assert_order(victim, of("gc", "helper", 0.3, FINDING_EXPLAINS), "waits_for", "gc");
     assert_order(victim, of("event_loop", "helper", 1, FINDING_RESTS), "waits_for", "event_loop");
+}
+END_TEST
+
+START_TEST(what_others_lose_a_little_by_is_no_news)
+{
+    struct finding faults = of("page_faults", "helper", 0.2, FINDING_EXPLAINS);
+    setup();
+    assert_order(of("waits_for", "main", 0.7, FINDING_EXPLAINS),
+                 of("gc", "helper", 0.2, FINDING_EXPLAINS), "waits_for", NULL);
+    faults.counted = true; /* it takes CPUs from all */
+    assert_order(of("waits_for", "main", 0.7, FINDING_EXPLAINS), faults, "waits_for",
+                 "page_faults");
 }
 END_TEST
 
@@ -201,4 +213,5 @@ CHECK_MAIN("ranking", 30, what_explains_more_of_the_leaders_time_comes_first,
            a_culprit_comes_before_its_victim, a_standstill_leads_if_the_user_waits_for_it,
            whom_a_finding_blames_is_of_what_it_explains, who_sleeps_keeps_nobody,
            of_two_that_blame_each_other_the_larger_comes_first,
+           what_others_lose_a_little_by_is_no_news,
            where_the_leader_only_waits_for_work_others_explain_nothing)

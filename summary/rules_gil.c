@@ -1,0 +1,156 @@
+/* The rule about Python's GIL: who waits for it, and who has it then. */
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "summary/heaviest_paths.h"
+#include "summary/rule_classes.h"
+#include "summary/rule_words.h"
+
+static const double most_share = 0.95;                        /* that is as good as all */
+static const double explained_share = 0.9, named_share = 0.1; /* of the samples without the GIL */
+
+/* For how long each group held the GIL when GROUP's threads waited for it; the caller frees it.
+ * *RET_ALL: the time of those waits. */
+static int64_t *gil_holders(const struct scene *s, const struct thread_group *group,
+                            int64_t *ret_all)
+{
+    int64_t *by_group = xcalloc(s->g->n, sizeof *by_group);
+    *ret_all = 0;
+    for (size_t i = 0; i < group->n; i++) {
+        const struct profile_thread *t = group->threads[i]->thread;
+        for (size_t k = 0; k < t->n_runs; k++) {
+            const struct run *run = &t->runs[k];
+            if (class_of_run(s->g->tree, run) != CLASS_GIL)
+                continue;
+            const struct profile_thread *holder = holders_thread(s->holders, run);
+            const struct thread_group *of = holder && holder != t ? groups_of(s->g, holder) : NULL;
+            *ret_all += run->weights.wall_ns;
+            if (of)
+                by_group[of - s->g->items] += run->weights.wall_ns;
+        }
+    }
+    return by_group;
+}
+
+/* The group with most of HELD; NULL: none has any. */
+static const struct thread_group *most_of(const struct scene *s, const int64_t *held)
+{
+    size_t most = 0;
+    for (size_t i = 1; i < s->g->n; i++)
+        most = held[i] > held[most] ? i : most;
+    return held[most] > 0 ? &s->g->items[most] : NULL;
+}
+
+/* Are A's and B's threads of one process called the same but for numbers?  To readers they are one
+ * kind, though their times differ. */
+static bool are_called_alike(const struct thread_group *a, const struct thread_group *b)
+{
+    const struct thread_summary *x = a->threads[0];
+    const struct thread_summary *y = b->threads[0];
+    return x->thread->process.ix == y->thread->process.ix && !x->thread->main && !y->thread->main &&
+           !a->mixed && !b->mixed && str_eq(x->group, y->group);
+}
+
+/* Takes what GROUP and those that are called alike have of HELD, adds their threads to T, and what
+ * they are called to NOUN.  Returns the time. */
+static int64_t take_alike(const struct scene *s, const struct thread_group *group, int64_t *held,
+                          struct tally *t, struct text *noun)
+{
+    int64_t ns = 0;
+    size_t threads = 0;
+    for (size_t i = 0; i < s->g->n; i++) {
+        const struct thread_group *g = &s->g->items[i];
+        if (held[i] <= 0 || (g != group && !are_called_alike(g, group)))
+            continue;
+        for (size_t k = 0; k < g->n; k++)
+            tally_add_thread(t, g->threads[k]->thread);
+        threads += g->n_threads;
+        ns += held[i];
+        held[i] = 0;
+    }
+    const char *stem = group->threads[0]->group;
+    if (threads == group->n_threads) {
+        text_add(noun, group->noun);
+    } else {
+        text_addf(noun, "%zu ", threads);
+        text_add_tame(noun, stem, thread_stem_len(stem));
+        text_add(noun, " threads");
+    }
+    return ns;
+}
+
+/* Tells of those with most of HELD, as many as it takes to explain most of the wait. */
+static void add_holders(const struct scene *s, int64_t *held, int64_t all, struct text *words,
+                        struct finding *f)
+{
+    enum { MOST_NAMED = 3 };
+    const struct thread_group *group;
+    int64_t named = 0;
+    struct tally t;
+    struct call_path path;
+    tally_init(&t, s->g->tree, TALLY_ALL);
+    t.skipped_waits = 1 << WAIT_GIL;
+    for (size_t i = 0; i < MOST_NAMED && (group = most_of(s, held)); i++) {
+        if (i && ((double)named >= explained_share * (double)all ||
+                  share_of(held[group - s->g->items], all) < named_share))
+            break;
+        struct text noun = {0};
+        int64_t ns = take_alike(s, group, held, &t, &noun);
+        text_addf(words, i ? ", %s " : " %s held it ", noun.s);
+        add_percent(words, share_of(ns, all));
+        text_add(words, i ? "" : " of that time");
+        named += ns;
+        text_release(&noun);
+    }
+    add_figure(f, "holder_share", share_of(named, all));
+    if (call_paths_heaviest(&t, &path, 1)) {
+        text_add(words, ", ");
+        add_place(words, &path);
+        call_path_release(&path);
+    }
+    text_add(words, ".");
+    tally_release(&t);
+}
+
+/* How long GROUP waits for the GIL.  Where that is most of its waiting, what it is woken in is on
+ * the way there: a thread asks for the GIL again every 5 ms. */
+static int64_t gil_waits_ns(const struct scene *s, struct thread_group *group)
+{
+    int64_t gil_ns = group->class_ns[CLASS_GIL];
+    return gil_ns +
+           (gil_ns > group->class_ns[CLASS_ORDINARY] ? rule_ways_to_waits_ns(s, group) : 0);
+}
+
+void rule_gil(const struct scene *s, struct thread_group *group, struct finding *f)
+{
+    struct call_path path;
+    int64_t all = 0;
+    double seen = share_of(group->class_ns[CLASS_GIL], group->wall_ns);
+    double share = share_of(gil_waits_ns(s, group), group->wall_ns);
+    add_figure(f, "share", share);
+    f->share = share;
+    if (seen < worth_telling)
+        return;
+    struct text words = {0};
+    int64_t *held = gil_holders(s, group, &all);
+    const struct thread_group *holder = most_of(s, held);
+    add_opening(group, "wait", share, &words);
+    text_add(&words, " for the GIL");
+    if (heaviest_in_class(&group->tally, CLASS_GIL, &path)) {
+        bool all_of_it = share_of(path.ns, group->wall_ns) >= most_share * seen;
+        text_add(&words, all_of_it ? " " : ", mainly ");
+        add_place(&words, &path);
+        call_path_release(&path);
+    }
+    text_add(&words, ".");
+    if (holder && holder != group) {
+        if (group == s->lead || group->leads) /* nobody else's waits keep the user */
+            f->blames = holder->noun;
+        add_holders(s, held, all, &words, f);
+    } else if (holder) {
+        text_add(&words, " They take it from each other: only one runs Python at a time. "
+                         "Processes have a GIL each.");
+    }
+    free(held);
+    f->words = words.s;
+}
