@@ -122,19 +122,27 @@ static char *label_of_one(const struct profile *p, const struct thread_summary *
     return label.s;
 }
 
+/* "rank1", "17001 (python3)"; nothing of the only process. */
+static void add_process(struct text *out, const struct profile *p, process_id id)
+{
+    char *process = name_of_process(p, id);
+    char *title = *process && !process_is_rank(p, id) ? title_of_process(p, id) : NULL;
+    text_add(out, process);
+    if (title && *title)
+        text_addf(out, " (%s)", title);
+    free(title);
+    free(process);
+}
+
 /* For a sentence: "main", "rank1", "rank1's loader", "17001 (python3)", "mge-worker". */
 static void add_noun_of_one(struct text *out, const struct profile *p,
                             const struct thread_summary *s)
 {
     char *process = name_of_process(p, s->thread->process);
-    text_add(out, process);
-    if (*process && s->thread->main && !process_is_rank(p, s->thread->process)) {
-        char *title = title_of_process(p, s->thread->process);
-        text_addf(out, *title ? " (%s)" : "", title);
-        free(title);
-    }
-    if (!*process || !s->thread->main) {
-        text_add(out, *process ? "'s " : "");
+    if (*process && s->thread->main) {
+        add_process(out, p, s->thread->process);
+    } else {
+        text_addf(out, *process ? "%s's " : "", process);
         text_add_tame(out, s->name, strlen(s->name));
     }
     free(process);
@@ -165,16 +173,24 @@ static bool is_of_ranks(const struct profile *p, const struct thread_group *g)
     return i == g->n;
 }
 
-/* Are all members threads of one name, and of the one process?  A list of it would say nothing. */
-static bool is_of_one_name(const struct profile *p, const struct thread_group *g)
+static bool is_of_one_process(const struct thread_group *g)
+{
+    size_t i = 1;
+    while (i < g->n && g->threads[i]->thread->process.ix == g->threads[0]->thread->process.ix)
+        i++;
+    return i == g->n;
+}
+
+/* Are all members threads of one name, and of one process?  A list of it would say nothing. */
+static bool is_of_one_name(const struct thread_group *g)
 {
     size_t i = 1;
     while (i < g->n && str_eq(g->threads[i]->name, g->threads[0]->name))
         i++;
-    return g->n > 1 && i == g->n && profile_process_count(p) == 1;
+    return g->n > 1 && i == g->n && is_of_one_process(g);
 }
 
-/* "8 parse threads" of "parse-*", "63 ranks". */
+/* "8 parse threads" of "parse-*", "8 parse threads of 17001 (cc1)" beside others, "63 ranks". */
 static void add_counted(struct text *out, const struct profile *p, const struct thread_group *g)
 {
     const char *stem = g->threads[0]->group;
@@ -186,6 +202,10 @@ static void add_counted(struct text *out, const struct profile *p, const struct 
     }
     text_add_tame(out, stem, len);
     text_add(out, is_of_mains(g) ? " processes" : len ? " threads" : "threads");
+    if (profile_process_count(p) > 1 && !is_of_mains(g) && is_of_one_process(g)) {
+        text_add(out, " of ");
+        add_process(out, p, g->threads[0]->thread->process);
+    }
 }
 
 /* Processes as they were added, their threads as they began. */
@@ -251,7 +271,7 @@ static void name_group(struct thread_group *g, const struct profile *p)
     bool folded = g->n == 1 && g->n_threads > 1;
     if (g->mixed)
         text_addf(&noun, "%zu other threads", g->n_threads);
-    else if (g->n <= NAMED_AT_MOST && !folded && !is_of_one_name(p, g))
+    else if (g->n <= NAMED_AT_MOST && !folded && !is_of_one_name(g))
         add_listed(&noun, p, g);
     else
         add_counted(&noun, p, g);

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/share.h"
+#include "summary/commands.h"
 #include "summary/meanwhile.h"
 #include "summary/wait_class.h"
 
@@ -58,7 +60,7 @@ static bool is_open_wait(const struct accounts *a, const struct profile_thread *
            (class == CLASS_ORDINARY && !(busy == BUSY_KEPT && is_for_outside(a, thread, run)));
 }
 
-/* Splits SHARE, of a leading thread, in its waits for somebody who may be BUSY so, and the rest. */
+/* Splits the time of SHARE in its thread's waits for somebody who may be BUSY so, and the rest. */
 static void split_waits(const struct accounts *a, const struct share *share, enum busy_with busy,
                         struct intervals *ret_waits, struct intervals *ret_rest)
 {
@@ -68,64 +70,116 @@ static void split_waits(const struct accounts *a, const struct share *share, enu
         intervals_join(is_open_wait(a, share->thread, p.run, busy) ? ret_waits : ret_rest, p.when);
 }
 
-/* Books WAITS of SHARE, the leading thread's of B, with BUSY, and leaves REST there. */
-static void book_waits(struct accounts *a, const struct booking *b, struct share *share,
-                       struct thread_group *busy, const struct intervals *waits,
-                       struct intervals rest)
+/* Books WAITS, of SHARE's thread, with BUSY. */
+static void book_waits(struct accounts *a, const struct booking *b, struct thread_group *busy,
+                       const struct intervals *waits)
 {
     struct account *account = account_of(a, busy, LEDGER_MEANWHILE);
     for (size_t i = 0; i < busy->n; i++)
-        account_add(account, share->thread, busy->threads[i]->thread, waits);
+        account_add(account, b->leader, busy->threads[i]->thread, waits);
     account->ns += booking_ns(b, waits);
+}
+
+/* Leaves REST of SHARE's time. */
+static void keep(struct share *share, struct intervals rest)
+{
     intervals_release(&share->times);
     share->times = rest;
 }
 
-/* Books the waits of B's leading thread for its children, if these are alike, whatever they do. */
-static void book_children(struct accounts *a, const struct booking *b, struct share *share,
-                          struct intervals *ret_waits)
+static bool are_children(const struct groups *g, const struct thread_group *group,
+                         process_id parent)
 {
-    struct thread_group *children = groups_of_children(a->g, share->thread->process);
+    process_id process = group->threads[0]->thread->process;
+    return profile_see_process(g->p, process)->parent.ix == parent.ix;
+}
+
+/* Books WAITS with the groups of PARENT's children, by the parts of their lives that each has: who
+ * starts one after the other waits for each, and those that have ended are sums, in no order. */
+static void book_commands(struct accounts *a, const struct booking *b, process_id parent,
+                          const struct intervals *waits)
+{
+    int64_t all_ns = 0;
+    for (size_t i = 0; i < a->g->n; i++)
+        all_ns += are_children(a->g, &a->g->items[i], parent) ? a->g->items[i].wall_ns : 0;
+    for (size_t i = 0; i < a->g->n; i++) {
+        struct thread_group *group = &a->g->items[i];
+        if (!are_children(a->g, group, parent))
+            continue;
+        struct account *account = account_of(a, group, LEDGER_MEANWHILE);
+        for (size_t k = 0; k < group->n; k++) {
+            tally_add_thread(&account->tally, group->threads[k]->thread);
+            add_leader(account, b->leader);
+        }
+        double part = share_of(group->wall_ns, all_ns);
+        account->ns += (int64_t)(part * (double)booking_ns(b, waits));
+    }
+}
+
+/* Books the waits of SHARE's thread for its children, if these are alike or take turns, whatever
+ * they do. */
+static void book_children(struct accounts *a, const struct booking *b, struct share *share)
+{
+    process_id parent = share->thread->process;
+    struct thread_group *children = groups_of_children(a->g, parent);
+    const struct commands commands = commands_of(a->g->p, parent);
+    bool in_turn = commands_in_turn(a->g->p, &commands);
+    struct intervals *waits = &share->for_children;
     struct intervals rest = {.n = 0};
     struct run_parts p = run_parts_of(share->thread, share->times.items, share->times.n);
-    while (children && run_parts_next(&p)) {
+    while ((children || in_turn) && run_parts_next(&p)) {
         bool is_wait =
             p.run->state == RUN_BLOCKED && cause_of_run(a->g->tree, a->g->v, p.run) == CAUSE_CHILD;
-        intervals_join(is_wait ? ret_waits : &rest, p.when);
+        intervals_join(is_wait ? waits : &rest, p.when);
     }
-    if (children && ret_waits->n)
-        book_waits(a, b, share, children, ret_waits, rest);
-    else
+    if (!waits->n) {
         intervals_release(&rest);
+        return;
+    }
+    if (children)
+        book_waits(a, b, children, waits);
+    else
+        book_commands(a, b, parent, waits);
+    keep(share, rest);
 }
 
-/* Who is BUSY while the leading thread of SHARE waits for somebody. */
-static struct meanwhile find_meanwhile(const struct accounts *a, const struct thread_group *leader,
-                                       const struct share *share, enum busy_with busy,
-                                       struct intervals *ret_waits, struct intervals *ret_rest)
+/* Books the open waits of SHARE's thread with those who are BUSY so meanwhile, if these are one
+ * group.  Is anybody busy so? */
+static bool book_meanwhile(struct accounts *a, const struct booking *b, struct share *share,
+                           enum busy_with busy)
 {
-    split_waits(a, share, busy, ret_waits, ret_rest);
-    if (!ret_waits->n)
-        return (struct meanwhile){.busy = NULL};
-    return meanwhile_of(a->g, leader, busy, ret_waits);
-}
-
-/* Books the open waits of a leading thread with those who are busy meanwhile, if there are any. */
-static void book_meanwhile(struct accounts *a, const struct thread_group *leader,
-                           const struct booking *b, struct share *share,
-                           struct intervals *ret_waits)
-{
+    struct intervals *waits = &share->for_others;
     struct intervals rest;
-    struct meanwhile m = find_meanwhile(a, leader, share, BUSY_WORK, ret_waits, &rest);
-    if (!m.candidates) {
-        intervals_release(ret_waits);
-        intervals_release(&rest);
-        m = find_meanwhile(a, leader, share, BUSY_KEPT, ret_waits, &rest);
+    struct meanwhile m = {.busy = NULL};
+    split_waits(a, share, busy, waits, &rest);
+    if (waits->n)
+        m = meanwhile_of(a->g, groups_of(a->g, share->thread), busy, waits);
+    if (m.busy) {
+        book_waits(a, b, m.busy, waits);
+        keep(share, rest);
+        return true;
     }
-    if (m.busy)
-        book_waits(a, b, share, m.busy, ret_waits, rest);
-    else
-        intervals_release(&rest);
+    intervals_release(waits);
+    intervals_release(&rest);
+    return m.candidates > 0;
+}
+
+/* Books the waits of SHARE's thread whose other side was not read.  Those of its process who are
+ * kept from their work may be so by that thread itself: they stand for a leading thread's waits
+ * alone, for which nobody on the way waits. */
+static void book_open_waits(struct accounts *a, const struct booking *b, struct share *share)
+{
+    book_children(a, b, share);
+    if (!book_meanwhile(a, b, share, BUSY_WORK) && share->thread == b->leader)
+        (void)book_meanwhile(a, b, share, BUSY_KEPT);
+}
+
+/* Does much of the time of B's leading thread end in SHARE?  To look for others takes a while. */
+static bool is_much(const struct booking *b, const struct share *share)
+{
+    static const double much = 0.1;
+    int64_t all_ns = b->leader->end_ns - b->leader->start_ns;
+    return (double)booking_ns(b, &share->times) >= much * (double)all_ns;
 }
 
 /* Books all the time of THREAD where it is; returns how much. */
@@ -139,18 +193,16 @@ static int64_t book_folded(struct accounts *a, const struct profile_thread *thre
     return account->tally.all_ns - before_ns;
 }
 
-/* Books what ends where for one leading thread, with B and its open WAITS. */
-static void book_thread(struct accounts *a, const struct thread_group *leader,
-                        const struct profile_thread *thread, struct booking *b,
-                        struct open_waits *ret_waits)
+/* Books what ends where for one leading thread, with B. */
+static void book_thread(struct accounts *a, const struct profile_thread *thread, struct booking *b)
 {
     booking_init(b, a->g, a->h, thread);
     a->wall_ns += thread->end_ns - thread->start_ns;
     a->unseen_ns += (int64_t)((double)b->unseen_ns * b->stands_for);
-    if (b->exact && a->n <= MOST_ASKING) { /* else no coincidence is known */
-        book_children(a, b, booking_share(b, thread), &ret_waits->for_children);
-        book_meanwhile(a, leader, b, booking_share(b, thread), &ret_waits->for_others);
-    }
+    bool asks = b->exact && a->n <= MOST_ASKING; /* else no coincidence is known */
+    for (size_t i = 0; asks && i < b->n; i++)
+        if (b->shares[i].thread == thread || is_much(b, &b->shares[i]))
+            book_open_waits(a, b, &b->shares[i]);
     for (size_t i = 0; i < b->n; i++) {
         const struct share *share = &b->shares[i];
         if (!share->times.n)
@@ -171,14 +223,13 @@ void accounts_init(struct accounts *a, const struct groups *g, struct holders *h
                            .h = h,
                            .n = leader->n,
                            .items = xcalloc(LEDGER_WAYS * g->n, sizeof *a->items),
-                           .bookings = xcalloc(leader->n, sizeof *a->bookings),
-                           .waits = xcalloc(leader->n, sizeof *a->waits)};
+                           .bookings = xcalloc(leader->n, sizeof *a->bookings)};
     for (size_t i = 0; i < a->n; i++) {
         const struct profile_thread *thread = leader->threads[i]->thread;
         if (thread->n_folded) /* sums over many, in no order */
             a->wall_ns += book_folded(a, thread);
         else
-            book_thread(a, leader, thread, &a->bookings[i], &a->waits[i]);
+            book_thread(a, thread, &a->bookings[i]);
     }
 }
 
@@ -188,12 +239,8 @@ void accounts_release(struct accounts *a)
         tally_release(&a->items[i].tally);
         free(a->items[i].leaders);
     }
-    for (size_t i = 0; i < a->n; i++) {
+    for (size_t i = 0; i < a->n; i++)
         booking_release(&a->bookings[i]);
-        intervals_release(&a->waits[i].for_children);
-        intervals_release(&a->waits[i].for_others);
-    }
     free(a->items);
     free(a->bookings);
-    free(a->waits);
 }

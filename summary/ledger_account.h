@@ -14,17 +14,11 @@ struct account {
     int64_t ns;
     enum ledger_way way;
 };
-/* The waits of one leading thread whose other side was not read. */
-struct open_waits {
-    struct intervals for_children, for_others;
-};
 struct accounts {
     const struct groups *g;
     struct holders *h;
-    struct account *items; /* of each group LEDGER_WAYS */
-    /* Of each leading thread; the tallies borrow their intervals. */
-    struct booking *bookings;
-    struct open_waits *waits;
+    struct account *items;    /* of each group LEDGER_WAYS */
+    struct booking *bookings; /* of each leading thread; the tallies borrow their intervals */
     size_t n;
     int64_t wall_ns, unseen_ns; /* as the ledger's */
 };

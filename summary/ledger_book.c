@@ -7,7 +7,8 @@
 
 enum { MAX_EDGES = 8 };
 
-struct share *booking_share(struct booking *b, const struct profile_thread *thread)
+/* What ends in THREAD: nothing of it yet, if there was none.  Valid until the next call. */
+static struct share *share_in(struct booking *b, const struct profile_thread *thread)
 {
     uint64_t at;
     if (map_get(&b->by_thread, (uintptr_t)thread, &at))
@@ -46,7 +47,7 @@ static const struct profile_thread *edge_of(const struct walk *w, const struct r
 static void book_before(struct walk *w, struct interval time)
 {
     if (w->n > 1)
-        intervals_join(&booking_share(w->b, w->threads[w->n - 2])->times, time);
+        intervals_join(&share_in(w->b, w->threads[w->n - 2])->times, time);
     else
         w->b->unseen_ns += time.end_ns - time.start_ns;
 }
@@ -71,7 +72,7 @@ static void follow(struct walk *w, struct interval time)
             follow(w, p.when);
             w->n--;
         } else {
-            struct share *share = booking_share(w->b, thread);
+            struct share *share = share_in(w->b, thread);
             intervals_join(&share->times, p.when);
             share->chosen |= w->chosen[w->n - 1];
         }
@@ -85,7 +86,7 @@ void booking_init(struct booking *b, const struct groups *g, struct holders *h,
     struct walk w = {.b = b, .g = g, .h = h, .threads = {thread}, .n = 1};
     const struct interval all = {thread->start_ns, thread->end_ns};
     struct intervals times = {.n = 0};
-    *b = (struct booking){0};
+    *b = (struct booking){.leader = thread};
     intervals_join(&times, all);
     intervals_keep_exact(&times, g->p);
     b->exact = times.n > 0;
@@ -97,10 +98,17 @@ void booking_init(struct booking *b, const struct groups *g, struct holders *h,
     intervals_release(&times);
 }
 
+static void release_share(struct share *share)
+{
+    intervals_release(&share->times);
+    intervals_release(&share->for_children);
+    intervals_release(&share->for_others);
+}
+
 void booking_release(struct booking *b)
 {
     for (size_t i = 0; i < b->n; i++)
-        intervals_release(&b->shares[i].times);
+        release_share(&b->shares[i]);
     free(b->shares);
     map_release(&b->by_thread);
     *b = (struct booking){0};

@@ -9,8 +9,11 @@ struct share {
     const struct profile_thread *thread;
     struct intervals times; /* in order, disjoint */
     bool chosen;            /* of some of it only the process was read (holders_follow()) */
+    /* Taken out of TIMES: waits for its children, and for others, whose other side was not read. */
+    struct intervals for_children, for_others;
 };
 struct booking {
+    const struct profile_thread *leader;
     struct share *shares;
     size_t n, capacity;
     struct map by_thread; /* index into SHARES by the thread's address */
@@ -25,7 +28,5 @@ struct booking {
 void booking_init(struct booking *b, const struct groups *g, struct holders *h,
                   const struct profile_thread *thread);
 void booking_release(struct booking *b);
-/* What ends in THREAD: nothing of it yet, if there was none.  Valid until the next call. */
-struct share *booking_share(struct booking *b, const struct profile_thread *thread);
 /* The leading thread's time that TIMES of B's shares stand for. */
 int64_t booking_ns(const struct booking *b, const struct intervals *times);

@@ -6,17 +6,22 @@
 
 static const double meanwhile_part = 0.8; /* of the wait: for so long somebody else is busy */
 
-/* Is RUN a wait, but none for work? */
-static bool is_kept(const struct groups *g, const struct run *run)
+/* Is RUN, of THREAD, a wait, but none for work?  A main thread that sleeps looks after others. */
+static bool is_kept(const struct groups *g, const struct profile_thread *thread,
+                    const struct run *run)
 {
-    static const unsigned kept = 1U << CAUSE_CHILD | 1U << CAUSE_PEER | 1U << CAUSE_TIMER |
-                                 1U << CAUSE_LOCK | 1U << CAUSE_GIL;
-    return run->state == RUN_BLOCKED && kept >> cause_of_run(g->tree, g->v, run) & 1;
+    static const unsigned kept =
+        1U << CAUSE_CHILD | 1U << CAUSE_PEER | 1U << CAUSE_LOCK | 1U << CAUSE_GIL;
+    enum cause cause = cause_of_run(g->tree, g->v, run);
+    return run->state == RUN_BLOCKED &&
+           (kept >> cause & 1 || (cause == CAUSE_TIMER && !thread->main));
 }
 
-static bool is_busy(const struct groups *g, const struct run *run, enum busy_with with)
+static bool is_busy(const struct groups *g, const struct profile_thread *thread,
+                    const struct run *run, enum busy_with with)
 {
-    return is_busy_class(class_of_run(g->tree, run), run) || (with == BUSY_KEPT && is_kept(g, run));
+    return is_busy_class(class_of_run(g->tree, run), run) ||
+           (with == BUSY_KEPT && is_kept(g, thread, run));
 }
 
 /* For what part of WAITS a thread of GROUP is busy, on average. */
@@ -29,7 +34,7 @@ static double busy_part(const struct groups *g, const struct thread_group *group
         if (thread->n_folded)
             continue;
         for (struct run_parts p = run_parts_of(thread, waits->items, waits->n); run_parts_next(&p);)
-            busy_ns += is_busy(g, p.run, with) ? p.when.end_ns - p.when.start_ns : 0;
+            busy_ns += is_busy(g, thread, p.run, with) ? p.when.end_ns - p.when.start_ns : 0;
     }
     return share_of(busy_ns, intervals_ns(waits)) / (double)group->n;
 }

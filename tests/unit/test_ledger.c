@@ -238,6 +238,20 @@ START_TEST(who_is_kept_from_work_meanwhile_comes_next_too)
 }
 END_TEST
 
+/* A main thread that sleeps looks after others: its sleep ends no wait of theirs. */
+START_TEST(a_main_thread_that_sleeps_ends_no_wait)
+{
+    setup();
+    builder_run(&b, lead, "main!app > clock_nanosleep [blocked]", END_MS, 0);
+    thread_id clerk = builder_thread(&b, WORKER, "clerk");
+    builder_run(&b, clerk, "serve!app > sell!app", 1000, 1000);
+    builder_run(&b, clerk, "serve!app > pthread_mutex_lock!libc.so.6 > futex [blocked]", 3000, 0);
+    account();
+    assert_rows("3000 clerk lock: serve > [mutex]; 1000 clerk computes: serve > sell");
+    teardown();
+}
+END_TEST
+
 /* Main waits for any of its children, which are alike: whatever they do is what takes so long. */
 START_TEST(a_wait_for_children_ends_in_what_they_do)
 {
@@ -256,6 +270,47 @@ START_TEST(a_wait_for_children_ends_in_what_they_do)
                           : "4000 10 (python3) child: f a.py:5 > [wait4]");
         teardown();
     }
+}
+END_TEST
+
+/* Commands, one after the other, of two kinds: each has the part of the waits that it lives for. */
+START_TEST(a_wait_for_commands_in_turn_ends_in_each)
+{
+    setup();
+    process_id parent = b.process;
+    builder_run(&b, lead, "f@/src/a.py:1:5 > wait4 [blocked]", END_MS, 0);
+    for (int i = 0; i < 8; i++) {
+        builder_process(&b, CHILD + i, i % 4 ? "cc1" : "as", NULL);
+        profile_get_process(b.p, b.process)->parent = parent;
+        thread_id child = builder_thread(&b, CHILD + i, NULL);
+        profile_get_thread(b.p, child)->start_ns = (int64_t)(1 + 400 * i) * NS_PER_MS;
+        builder_run(&b, child, i % 4 ? "compile!/bin/cc1" : "assemble!/bin/as", 400, 400);
+        profile_end_thread(b.p, child, (int64_t)(401 + 400 * i) * NS_PER_MS);
+        profile_get_thread(b.p, child)->ended = true;
+    }
+    account();
+    assert_rows("3000 6 cc1 processes meanwhile computes: compile; "
+                "1000 20 (as) and 24 (as) meanwhile computes: assemble");
+    teardown();
+}
+END_TEST
+
+/* Main waits for a child, whose main thread waits for its own threads. */
+START_TEST(who_works_for_one_on_the_way_comes_next)
+{
+    const struct wait_side side = {.thing = THING_CHILD,
+                                   .blocker = {.kind = BLOCKER_PROCESS, .pid = CHILD}};
+    setup();
+    builder_polls(&b, lead, "f@/src/a.py:1:3", &side, 4000);
+    builder_process(&b, CHILD, "encode", NULL);
+    builder_run(&b, builder_thread(&b, CHILD, NULL),
+                "main!encode > pthread_cond_wait!libc.so.6 > futex [blocked]", 4000, 0);
+    for (int i = 1; i <= 2; i++)
+        builder_run(&b, builder_thread(&b, CHILD + i, "coder"), "transform!encode", 4000, 4000);
+    account();
+    assert_rows("4000 2 coder threads of 20 (encode) meanwhile computes: transform");
+    ck_assert_int_eq(ledger.rows[0].bound_ns, 0);
+    teardown();
 }
 END_TEST
 
@@ -506,4 +561,6 @@ CHECK_MAIN("ledger", 20, waits_for_work_are_in_no_row, a_sleep_of_a_library_that
            which_thread_of_a_process_works_is_not_read,
            who_is_kept_from_work_meanwhile_comes_next_too, a_wait_for_children_ends_in_what_they_do,
            a_place_has_a_row_for_each_cause, the_other_side_is_that_of_the_rows_cause,
-           whoever_only_looks_after_others_does_not_lead, causes_are_told_by_where_the_stack_ends)
+           whoever_only_looks_after_others_does_not_lead, causes_are_told_by_where_the_stack_ends,
+           a_main_thread_that_sleeps_ends_no_wait, a_wait_for_commands_in_turn_ends_in_each,
+           who_works_for_one_on_the_way_comes_next)
