@@ -8,18 +8,26 @@ enum { LEAST_CIRCLE_NS = NS_PER_S / 2 };
  * then may wait for a CPU.  The GIL's holder does not run, so no other thread can have it then. */
 static const double gil_part = 0.5;
 
+/* Who waits for the GIL wakes up every 5 ms, waits for a CPU now and then, and may not be seen with
+ * its holder at the very end. */
 const struct run *circles_last_wait(const struct scene *s, const struct profile_thread *t)
 {
-    enum { MOST_BACK = 3 };
+    enum { MOST_BACK = 16 };
+    const struct run *last = NULL;
     if (t->ended || t->n_folded)
         return NULL;
     for (size_t back = 1; back <= MOST_BACK && back <= t->n_runs; back++) {
         const struct run *run = &t->runs[t->n_runs - back];
         const struct wait *wait = profile_see_wait(s->p, run->at.wait);
-        if (run->state == RUN_BLOCKED && wait && (back == 1 || wait->kind == WAIT_GIL))
+        if (run->state != RUN_BLOCKED || !wait)
+            continue;
+        if (wait->kind != WAIT_GIL)
+            return last ? last : back == 1 ? run : NULL;
+        if (holders_side(s->holders, run->at)->blocker.kind == BLOCKER_THREAD)
             return run;
+        last = last ? last : run;
     }
-    return NULL;
+    return last;
 }
 
 /* All waits at the end of the recording. */
