@@ -78,6 +78,7 @@ EXPECTED = {
     "file-turn": Row("polls", r"\bmain\b", r"wait_for_turn stamps\.py"),
     "sqlite": Row("polls", r"\bmain\b", r"note_sale till\.py", "another connection"),
     "blocked-loop": Row("timer", r"\bmain\b", "load_template"),
+    "coder": Row("peer", "python", r"publish clips\.py", "coder.*transform"),
     "driver-lock": Row("lock", "8 ranks", r"get_device_properties tune\.py", r"device"),
     "ranks": Row("file", "rank ?1", r"load_batch rank\.py"),
     "loader": Row("file", "", r"load_batch\S* feed\.py", "nas:/export"),
