@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "summary/frame_name.h"
 #include "summary/frame_role.h"
-#include "summary/pools.h"
+#include "summary/known.h"
 #include "summary/process_name.h"
 
 /* "?": unknown */
@@ -55,7 +55,7 @@ static void add_root(const struct dump *d, const struct dumped *t, struct text *
     size_t n = 0;
     const struct shown_frame *stack = view_stack(d->view, t->at, &n);
     for (size_t i = 0; i < n && !out->len; i++) {
-        const char *pool = pool_name(&stack[i]);
+        const char *pool = known_pool_of(&stack[i]);
         enum frame_role role = frame_role(&stack[i], t->state == THREAD_BLOCKED);
         if (pool)
             text_add(out, pool);

@@ -9,6 +9,7 @@
 #include "cli/dump.h"
 #include "cli/exit_codes.h"
 #include "cli/hints.h"
+#include "cli/known_file.h"
 #include "cli/options.h"
 #include "cli/record.h"
 #include "cli/standby.h"
@@ -82,6 +83,8 @@ static int run_program(int argc, char **argv)
     struct options o;
     struct err err = {0};
     enum options_result result = options_parse(&o, argc, argv, &err);
+    if (result == OPTIONS_RUN && known_file_add_usual(&o, &err) < 0)
+        result = OPTIONS_BAD;
     if (o.command != COMMAND_STANDBY) /* which leaves all to its command */
         occupy_closed_streams();
     terminal_open(o.color, o.quiet);

@@ -302,5 +302,6 @@ void options_release(struct options *o)
     free(o->threads.words);
     free(o->outputs.words);
     free(o->pids);
+    text_release(&o->known);
     *o = (struct options){0};
 }

@@ -43,6 +43,7 @@ struct options {
     bool gil;            /* only samples of threads that hold the GIL */
     bool tasks;          /* show which asyncio task runs */
     bool no_stop;        /* never hold a thread */
+    struct text known;   /* the rows of VIEW.known */
     struct view_options view;
     bool quiet, stats, strict, no_progress;
     int verbose; /* times -v was given */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "cli/known_file.h"
 #include "cli/units.h"
 #include "exporter/exporter.h"
 
@@ -146,6 +147,13 @@ static int set_leader(struct options *o, const struct option_row *row, const cha
         return bad_value(row, "''", "names no thread", err);
     o->view.leader = value;
     return 0;
+}
+
+static int set_known(struct options *o, const struct option_row *row, const char *value,
+                     struct err *err)
+{
+    (void)row;
+    return known_file_add(o, value, err);
 }
 
 static int set_format(struct options *o, const struct option_row *row, const char *value,
@@ -359,6 +367,13 @@ const struct option_row option_rows[] = {
      .set = set_leader,
      .help = "say whose time the findings are about, by its tid or name (default: the main thread; "
              "those that work, where that only waits for them)"},
+    {.name = "known",
+     .value = "FILE",
+     .commands = FOR_RECORD | FOR_DUMP,
+     .set = set_known,
+     .help = "know more of others' code, by the rows of FILE: pools, event loops, waits that spin, "
+             "slow code, what is the user's own. May be given several times. Always added: "
+             "~/.config/wallspy/known.def"},
     {.section = "Cost and size",
      .name = "no-stop",
      .commands = FOR_RECORD | FOR_DUMP,

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "summary/frame_name.h"
 #include "summary/frame_role.h"
+#include "summary/known.h"
 #include "summary/wait_name.h"
 
 /* What a call asks for.  WORDS follow "polls 97% of its time"; REMEDY: what is woken instead.
@@ -27,81 +28,17 @@ static const struct {
                           "pidfd_open() for a process, a condition for a thread."},
 };
 
-/* Functions of Python's libraries that sleep in a loop until something is so.
- * Source: CPython Lib/subprocess.py (_wait with a time-out), psutil/_psposix.py, filelock/_api.py,
- * portalocker/utils.py, torch/utils/file_baton.py, joblib/parallel.py. */
-static const struct {
-    const char *file, *function;
-    enum asked asked;
-} pollers[] = {
-    {"/subprocess.py", "_wait", ASKED_CHILD},        {"/psutil/_psposix.py", "*", ASKED_CHILD},
-    {"/filelock/_api.py", "acquire", ASKED_LOCK},    {"/portalocker/utils.py", "*", ASKED_LOCK},
-    {"/torch/utils/file_baton.py", "*", ASKED_FILE}, {"/joblib/parallel.py", "*", ASKED_RESULT},
-};
-
-/* Functions that ask, where a thread runs in them: who is blocked there waits for an answer.
- * Source: their manual pages; CPython Lib/genericpath.py, pathlib.py, threading.py, queue.py,
- * subprocess.py, multiprocessing/process.py, concurrent/futures/_base.py. */
-static const struct {
-    const char *file; /* of Python's library; NULL: a function of the C library */
-    const char *function;
-    enum asked asked;
-} questions[] = {
-    {NULL, "waitpid", ASKED_CHILD},
-    {NULL, "wait4", ASKED_CHILD},
-    {NULL, "waitid", ASKED_CHILD},
-    {NULL, "access", ASKED_FILE},
-    {NULL, "faccessat", ASKED_FILE},
-    {NULL, "stat", ASKED_FILE},
-    {NULL, "stat64", ASKED_FILE},
-    {NULL, "lstat", ASKED_FILE},
-    {NULL, "lstat64", ASKED_FILE},
-    {NULL, "fstatat", ASKED_FILE},
-    {NULL, "fstatat64", ASKED_FILE},
-    {NULL, "newfstatat", ASKED_FILE},
-    {NULL, "flock", ASKED_LOCK},
-    {NULL, "lockf", ASKED_LOCK},
-    {NULL, "pthread_mutex_trylock", ASKED_LOCK},
-    {NULL, "pthread_spin_trylock", ASKED_LOCK},
-    {NULL, "sem_trywait", ASKED_LOCK},
-    {"/genericpath.py", "*", ASKED_FILE},
-    {"/pathlib.py", "*", ASKED_FILE},
-    {"/pathlib/__init__.py", "*", ASKED_FILE},
-    {"/pathlib/_local.py", "*", ASKED_FILE},
-    {"/subprocess.py", "poll", ASKED_CHILD},
-    {"/multiprocessing/process.py", "is_alive", ASKED_CHILD},
-    {"/multiprocessing/pool.py", "ready", ASKED_RESULT},
-    {"/concurrent/futures/_base.py", "done", ASKED_RESULT},
-    {"/threading.py", "is_alive", ASKED_RESULT},
-    {"/threading.py", "is_set", ASKED_RESULT},
-    {"/queue.py", "empty", ASKED_RESULT},
-    {"/queue.py", "full", ASKED_RESULT},
-    {"/queue.py", "qsize", ASKED_RESULT},
-    {"/multiprocessing/queues.py", "empty", ASKED_RESULT},
-    {"/multiprocessing/connection.py", "poll", ASKED_RESULT},
-};
-
-static bool is_function(const struct shown_frame *f, const char *file, const char *function)
-{
-    if (!file)
-        return f->kind == SHOWN_NATIVE && f->libc && str_eq(frame_libc_name(f->name), function);
-    return frame_is(f, file, *function == '*' ? NULL : function);
-}
-
 enum asked asks_by_sleeping(const struct shown_frame *f)
 {
-    for (size_t i = 0; i < sizeof pollers / sizeof *pollers; i++)
-        if (is_function(f, pollers[i].file, pollers[i].function))
-            return pollers[i].asked;
-    return ASKED_NOTHING;
+    const struct known_row *row = known_row_of(f, KNOWN_SLEEPS);
+    return row ? (enum asked)row->asked : ASKED_NOTHING;
 }
 
+/* Who is blocked in a function that asks waits for its answer. */
 static enum asked asked_by_frame(const struct shown_frame *f)
 {
-    for (size_t i = 0; i < sizeof questions / sizeof *questions; i++)
-        if (is_function(f, questions[i].file, questions[i].function))
-            return questions[i].asked;
-    return ASKED_NOTHING;
+    const struct known_row *row = known_row_of(f, KNOWN_ASKS);
+    return row ? (enum asked)row->asked : ASKED_NOTHING;
 }
 
 bool asks_for_time(const char *name)

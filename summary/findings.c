@@ -7,10 +7,10 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "summary/group_facts.h"
-#include "summary/known.h"
 #include "summary/leader.h"
 #include "summary/ranking.h"
 #include "summary/rule_words.h"
+#include "summary/slow_code.h"
 
 /* The rules.  Of findings that explain about as much the earlier rule's comes first. */
 #define OF(cause) (1U << CAUSE_##cause)
@@ -507,8 +507,9 @@ void findings_init(struct findings *f, const struct groups *g)
     holders_init(&holders, g->p, g->v);
     ledger_init(&f->ledger, g, &holders);
     s.lead = f->ledger.leader;
-    struct known_frames known = known_frames_new(g->v);
-    s.known = &known;
+    struct slow_code slow;
+    slow_code_init(&slow, g->v);
+    s.slow = &slow;
     struct facts facts;
     facts_init(&facts, &s);
     s.facts = &facts;
@@ -533,7 +534,7 @@ void findings_init(struct findings *f, const struct groups *g)
     }
     tell_no_leader(f, g);
     facts_release(&facts);
-    free(known.items);
+    slow_code_release(&slow);
     holders_release(&holders);
 }
 

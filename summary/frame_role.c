@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "summary/frame_name.h"
-#include "summary/pools.h"
+#include "summary/known.h"
 #include "summary/python_module.h"
 
 /* ---- Python ---- */
@@ -95,7 +95,7 @@ static bool is_generated(const char *file)
 
 static enum frame_role python_role(const struct shown_frame *f)
 {
-    if (is_glue_python(f))
+    if (f->glue)
         return ROLE_GLUE;
     bool library = f->file && (python_installed_path(f->file) || is_generated(f->file));
     return library ? ROLE_LIBRARY : ROLE_OWN;
@@ -233,6 +233,10 @@ static bool is_waiting_module(const char *module)
 
 bool is_glue_frame(const struct shown_frame *f)
 {
+    if (known_row_of(f, KNOWN_OWN) || known_row_of(f, KNOWN_LIBRARY))
+        return false;
+    if (known_row_of(f, KNOWN_GLUE))
+        return true;
     switch (f->kind) {
     case SHOWN_MARK:
     case SHOWN_WAIT:
@@ -246,7 +250,7 @@ bool is_glue_frame(const struct shown_frame *f)
         return !frame_is_malloc(f);
     if (f->interpreter || (f->module && (is_runtime(f->module) || is_waiting_module(f->module))))
         return true;
-    return f->entry || (is_wrapper(f) && !pool_is_loop(f));
+    return f->entry || (is_wrapper(f) && !f->pool_loop);
 }
 
 /* Statically linked, or inlined from a header. */
@@ -311,6 +315,10 @@ enum frame_role frame_role(const struct shown_frame *f, bool blocked)
 {
     if (f->guessed)
         return ROLE_GLUE;
+    if (known_row_of(f, KNOWN_OWN))
+        return ROLE_OWN;
+    if (known_row_of(f, KNOWN_LIBRARY))
+        return ROLE_LIBRARY;
     switch (f->kind) {
     case SHOWN_PYTHON:
         return python_role(f);

@@ -16,7 +16,7 @@ enum frame_role {
 enum frame_role frame_role(const struct shown_frame *f, bool blocked);
 /* Code that is only on the way to a wait or to a thread's first function: entry frames, the C
  * library but for malloc, C++'s and Rust's standard libraries, the interpreter, threading.py; no
- * frames of pools' loops (summary/pools.h). */
+ * frames of pools' loops (known.def). */
 bool is_glue_frame(const struct shown_frame *f);
 /* Where every program and thread begins, before any function of its own. */
 bool frame_is_entry(const struct shown_frame *f);

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "summary/frame_name.h"
 #include "summary/frame_role.h"
+#include "summary/known.h"
 
 struct named_kind {
     const char *name;
@@ -33,40 +34,6 @@ static const struct named_kind libc_kinds[] = {
     {"pthread_barrier_", FUTEX_BARRIER},
 };
 
-/* Other functions, as in frame_name_has(): locks that are made of a futex or of another kind of the
- * C library's.
- * Source: Rust's library/std/src/sys/sync/, parking_lot's raw_mutex.rs, raw_rwlock.rs, condvar.rs;
- * libgomp's config/linux/; Go's runtime/lock_futex.go; OpenJDK's objectMonitor.cpp, os_posix.cpp;
- * abseil's mutex.cc; libstdc++'s bits/semaphore_base.h, barrier. */
-static const struct named_kind other_kinds[] = {
-    {"Mutex::lock_contended", FUTEX_LOCK},
-    {"RwLock::read_contended", FUTEX_RWLOCK},
-    {"RwLock::write_contended", FUTEX_RWLOCK},
-    {"Condvar::wait*", FUTEX_CONDITION},
-    {"RawMutex::lock_slow", FUTEX_LOCK},
-    {"RawRwLock::lock_shared_slow", FUTEX_RWLOCK},
-    {"RawRwLock::lock_exclusive_slow", FUTEX_RWLOCK},
-    {"gomp_mutex_lock*", FUTEX_LOCK},
-    {"gomp_sem_wait*", FUTEX_SEMAPHORE},
-    {"gomp_barrier_wait*", FUTEX_BARRIER},
-    {"gomp_team_barrier_wait*", FUTEX_BARRIER},
-    {"runtime.futex*", FUTEX_UNKNOWN}, /* below all of Go's */
-    {"runtime.lock", FUTEX_LOCK},
-    {"runtime.lock2", FUTEX_LOCK},
-    {"ObjectMonitor::enter*", FUTEX_LOCK},
-    {"ObjectMonitor::EnterI", FUTEX_LOCK},
-    {"ObjectMonitor::wait", FUTEX_CONDITION},
-    {"PlatformEvent::park*", FUTEX_UNKNOWN}, /* of an ObjectMonitor */
-    {"Parker::park", FUTEX_UNKNOWN},         /* of whatever Java or Rust makes of it */
-    {"absl::Mutex::Lock*", FUTEX_LOCK},
-    {"absl::CondVar::Wait*", FUTEX_CONDITION},
-    {"std::barrier<*", FUTEX_BARRIER},
-    {"std::counting_semaphore<*", FUTEX_SEMAPHORE},
-    {"__cxa_guard_acquire", FUTEX_LOCK},
-    {"rlock_acquire_restore*", FUTEX_LOCK}, /* CPython's RLock, as below */
-    {"_PySemaphore_Wait", FUTEX_SEMAPHORE}, /* CPython's locks from 3.14 on, as below */
-};
-
 /* The last components of functions of threading.py, which has one lock of CPython's in all of
  * them. */
 static const struct named_kind python_kinds[] = {
@@ -90,15 +57,6 @@ static const struct named_kind *of_libc(const char *name)
         if (str_starts(name, libc_kinds[i].name))
             return &libc_kinds[i];
     return NULL;
-}
-
-static const struct named_kind *of_others(const struct shown_frame *f)
-{
-    static const struct named_kind queue = {"_queue", FUTEX_CONDITION};
-    for (size_t i = 0; i < sizeof other_kinds / sizeof *other_kinds; i++)
-        if (frame_name_has(f->name, other_kinds[i].name))
-            return &other_kinds[i];
-    return f->module && str_starts(f->module, "_queue.") ? &queue : NULL;
 }
 
 static const struct named_kind *of_threading(const struct shown_frame *f)
@@ -138,6 +96,19 @@ struct search {
     bool extension; /* an extension of Python's calls the C library */
 };
 
+/* What F, native code, makes of a futex, or of a lock that is made of one.  False: that is not
+ * known, and *RET stays. */
+static bool find_native(const struct shown_frame *f, bool libc, enum futex_kind *ret)
+{
+    const struct named_kind *named = libc ? of_libc(f->name) : NULL;
+    const struct known_row *row = libc ? NULL : known_row_of(f, KNOWN_FUTEX);
+    if (named)
+        *ret = named->kind;
+    else if (row)
+        *ret = (enum futex_kind)row->futex;
+    return named || row;
+}
+
 /* Native code from the wait outwards.  Of the C library's functions the innermost counts, because
  * pthread_cond_wait() waits for its mutex in the end; of the others the outermost, because it gives
  * the whole its meaning.  Returns how many frames there are outside of it. */
@@ -150,13 +121,14 @@ static size_t search_native(struct search *s, const struct shown_frame *stack, s
         if (f->kind == SHOWN_PYTHON)
             break;
         bool libc = f->libc || str_starts(f->name, "pthread_");
-        const struct named_kind *found = libc ? of_libc(f->name) : of_others(f);
+        enum futex_kind kind = FUTEX_UNKNOWN;
+        bool found = find_native(f, libc, &kind);
         if (!found && frame_role(f, true) != ROLE_GLUE)
             break;
         s->extension |= !libc && f->module && strstr(f->module, ".cpython-");
         if (!found || (s->known && (libc || s->kind == FUTEX_LOCK)))
             continue;
-        s->kind = found->kind;
+        s->kind = kind;
         s->known = true;
     }
     return n;

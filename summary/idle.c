@@ -3,13 +3,13 @@
 #include "base/text.h"
 #include "summary/frame_name.h"
 #include "summary/frame_role.h"
-#include "summary/pools.h"
+#include "summary/known.h"
 
 /* How many of the N frames there are up to the one that waits: the innermost that is neither glue
  * nor, if QUEUES, a function that reads a queue.  0: there is none. */
 static size_t find_caller(const struct shown_frame *stack, size_t n, bool queues)
 {
-    while (n && (stack[n - 1].glue || (queues && pool_reads_queue(&stack[n - 1]))))
+    while (n && (stack[n - 1].glue || (queues && known_row_of(&stack[n - 1], KNOWN_TAKES))))
         n--;
     return n;
 }
@@ -17,10 +17,10 @@ static size_t find_caller(const struct shown_frame *stack, size_t n, bool queues
 /* Does the loop STACK[LOOP], which writes to a queue, wait for its turn to write? */
 static bool waits_to_write(const struct shown_frame *stack, size_t loop, size_t n)
 {
-    if (!pool_writes_queue(&stack[loop]))
+    if (!known_row_of(&stack[loop], KNOWN_PUTS))
         return false;
     for (size_t i = loop + 1; i < n; i++)
-        if (pool_reads_queue(&stack[i]))
+        if (known_row_of(&stack[i], KNOWN_TAKES))
             return true;
     return false;
 }
@@ -28,7 +28,7 @@ static bool waits_to_write(const struct shown_frame *stack, size_t loop, size_t 
 static bool waits_for_answer(const struct shown_frame *stack, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (pool_waits_for_answer(&stack[i]))
+        if (known_row_of(&stack[i], KNOWN_ANSWER))
             return true;
     return false;
 }
@@ -50,17 +50,17 @@ const struct shown_frame *idle_pool_wait(const struct shown_frame *stack, size_t
         return NULL;
     const struct shown_frame *f = &stack[caller - 1];
     if (f->pool_loop && (waits_for_answer(stack, caller - 1) ||
-                         (pool_is_joined(f) && has_own_code(stack, caller - 1))))
+                         (known_row_of(f, KNOWN_JOINED) && has_own_code(stack, caller - 1))))
         return NULL;
     if (f->pool_loop)
         return waits_to_write(stack, caller - 1, n) ? NULL : f;
     size_t reader = find_caller(stack, caller, true);
-    if (reader && stack[reader - 1].pool_loop && !pool_writes_queue(&stack[reader - 1]))
+    if (reader && stack[reader - 1].pool_loop && !known_row_of(&stack[reader - 1], KNOWN_PUTS))
         return &stack[reader - 1];
     /* A library of workers: its own all the way up, so that no task of a user is on the stack. */
-    const char *pool = pool_of_module(f);
+    const char *pool = known_workers_of(f);
     for (size_t i = caller; pool && i-- > 0;)
-        if (pool_of_module(&stack[i]) != pool && !stack[i].glue)
+        if (known_workers_of(&stack[i]) != pool && !stack[i].glue)
             pool = NULL;
     return pool ? f : NULL;
 }
@@ -76,7 +76,7 @@ static bool is_poll(const struct shown_frame *leaf)
 /* Does LOOP, a frame of an event loop's, call F only to poll?  A callback is another's code. */
 static bool is_way_to_poll(const struct shown_frame *loop, const struct shown_frame *f)
 {
-    if (f->glue || pool_is_poller(f))
+    if (f->glue || known_row_of(f, KNOWN_POLLER))
         return true;
     if (loop->kind == SHOWN_PYTHON)
         return f->kind == SHOWN_NATIVE && frame_role(f, true) != ROLE_OWN;
@@ -121,7 +121,7 @@ const char *idle_polling_loop(const struct shown_frame *stack, size_t n)
     size_t at = 0;
     const char *loop = loop_on_top(stack, n, &at);
     for (size_t i = at + 1; loop && i < n; i++)
-        if (is_polling_call(&stack[i]) || pool_is_poller(&stack[i]))
+        if (is_polling_call(&stack[i]) || known_row_of(&stack[i], KNOWN_POLLER))
             return loop;
     return NULL;
 }

@@ -1,22 +1,75 @@
-/* What is known to be slow of others' code, and what is faster: rows of one table (known.c). */
+/* What wallspy knows of others' code: the rows of known.def, and those that a user adds
+ * (docs/known.md).  A row is of a function, and says what that is.  Each frame is looked up once,
+ * when the view shows it. */
 #pragma once
 
-#include "summary/rules.h"
+#include <stdbool.h>
+#include <stddef.h>
 
-/* Of a frame: bit by bit the rows that it is of, and those that no stack with it is of. */
-struct known_frame {
-    uint32_t rows, unless;
-};
-struct known_frames {
-    struct known_frame *items; /* by the frame's id */
-    uint32_t n, rows;          /* ROWS: of all */
-};
-/* Of all frames of V, each looked at once.  The caller frees its items. */
-struct known_frames known_frames_new(const struct view *v);
+#include "base/err.h"
 
-/* " re compiles patterns for 97% of that: …": the row that most of the time of GROUP goes to, while
- * it runs or could run, if that is the row's least share.  Then: " It makes 525,000 reads a second:
- * …", if that is so.  OF: what its share is of, as the sentence has it: "that".  Returns
- * the row's share; 0: no row. */
-double add_known(const struct scene *s, const struct thread_group *group, const char *of,
-                 struct text *words, struct finding *f);
+enum known_kind {
+    KNOWN_POOL,    /* the threads of a pool wait there for work */
+    KNOWN_JOINED,  /* likewise, and whoever gives the work waits there, too, for its end */
+    KNOWN_WORKERS, /* all threads of this library are a pool's: with it, a stripped one is known */
+    KNOWN_RESULTS, /* whoever gave a pool work waits there for what comes of it */
+    KNOWN_TAKES,   /* takes a pool's work out of another process's queue */
+    KNOWN_PUTS,    /* a pool's loop that writes to a queue: its wait for that is none for work */
+    KNOWN_LOOP,    /* an event loop's */
+    KNOWN_POLLER,  /* what such a loop polls by, whichever it is */
+    KNOWN_ANSWER,  /* runs a loop of its own until the one answer is there that it waits for */
+    KNOWN_SPIN,    /* waits by asking again and again */
+    KNOWN_FUTEX,   /* makes a lock of a futex */
+    KNOWN_SLEEPS,  /* sleeps in a loop until something is so */
+    KNOWN_ASKS,    /* asks whether something is so, and does not wait for it */
+    KNOWN_OWN,     /* the user's own code, wherever it lies */
+    KNOWN_LIBRARY, /* a library's */
+    KNOWN_GLUE,    /* leads to a wait, or to the user's first function */
+    KNOWN_SLOW,    /* is slow, and something else is faster */
+    KNOWN_KINDS,
+};
+/* Rows of slow code are bits; half of them may be the user's. */
+enum { KNOWN_MOST_SLOW = 64 };
+struct known_row {
+    const char *function; /* as in frame_name_has(), of libc without its prefixes; "*": any */
+    /* The end of its file's path, or the beginning of its module's name; "libc": a function of the
+     * C library; NULL: any native code. */
+    const char *in;
+    unsigned is;             /* 1 << enum known_kind */
+    const char *pool, *loop; /* the names of its threads, of the loop; NULL: none */
+    int spin, futex, asked;  /* enum spin_kind, futex_kind, asked */
+    /* Of slow code: what comes before its share of the time, what behind it, the end of a file that
+     * says that it is for something else, and the share from which on it is told. */
+    const char *slow, *remedy, *unless;
+    double least_share;
+    bool python; /* IN is a file of Python source */
+};
+struct known_table {
+    struct known_row *rows; /* the user's first: of several the first one counts */
+    size_t n, capacity;
+    char **texts; /* what the rows' texts lie in */
+    size_t n_texts, texts_capacity;
+};
+/* The first row of each kind that a frame is of; NULL: none. */
+struct known_marks {
+    const struct known_row *row[KNOWN_KINDS];
+};
+struct shown_frame;
+
+const char *known_text(void); /* known.def: the rows built in */
+/* The rows of TEXT, a user's file (NULL: none), and those built in.  Returns 0, or -EINVAL with the
+ * line and what is wrong with it, and then T has only those built in.  To be released either
+ * way. */
+int known_init(struct known_table *t, const char *text, struct err *err);
+void known_release(struct known_table *t);
+/* Is F, by its name, file and module, of ROW? */
+bool known_is_of(const struct known_row *row, const struct shown_frame *f);
+/* The rows of T that F is of.  Returns whether there are any. */
+bool known_find(const struct known_table *t, const struct shown_frame *f, struct known_marks *ret);
+/* F's row of KIND, as the view found it; NULL: none. */
+const struct known_row *known_row_of(const struct shown_frame *f, enum known_kind kind);
+/* The name of the threads of F's pool that have none of their own ("omp worker"); NULL: not a known
+ * pool's frame. */
+const char *known_pool_of(const struct shown_frame *f);
+/* The same for F's module alone, all of whose threads are a pool's. */
+const char *known_workers_of(const struct shown_frame *f);

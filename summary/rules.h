@@ -7,8 +7,8 @@
 #include "summary/holders.h"
 #include "summary/wait_class.h"
 
-struct known_frames; /* known.h */
-struct facts;        /* group_facts.h */
+struct slow_code; /* slow_code.h */
+struct facts;     /* group_facts.h */
 /* Of its group's time: what takes less is not worth a sentence.  One for all rules: which of their
  * findings are printed the ranking decides, by seconds. */
 static const double worth_telling = 0.1;
@@ -17,7 +17,7 @@ struct scene {
     const struct groups *g;
     const struct profile *p;
     struct holders *holders;
-    const struct known_frames *known;
+    const struct slow_code *slow;
     const struct facts *facts;
     int64_t wall_ns;           /* of the recording */
     struct thread_group *lead; /* whose time the user misses; NULL: nobody's */

@@ -8,10 +8,10 @@
 #include "summary/cpu_shortage.h"
 #include "summary/frame_name.h"
 #include "summary/group_facts.h"
-#include "summary/known.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_doing.h"
 #include "summary/rule_words.h"
+#include "summary/slow_code.h"
 
 static const double compute_share = 0.5;
 static const double spins_share = 0.5;    /* of the time on a CPU and waiting for one */
@@ -58,7 +58,7 @@ static double known_of_wanted(const struct scene *s, const struct thread_group *
 {
     char *of = xasprintf("the time in which %s run%s or wait%s for a CPU", group->noun,
                          verb_s(group), verb_s(group));
-    double share = add_known(s, group, of, words, f);
+    double share = add_slow_code(s, group, of, words, f);
     free(of);
     return share;
 }
@@ -263,7 +263,8 @@ void rule_computes(const struct scene *s, struct thread_group *group, struct fin
         if (told)
             (void)known_of_wanted(s, group, &words, f);
         else
-            (void)add_known(s, group, group->plural ? "their CPU time" : "its CPU time", &words, f);
+            (void)add_slow_code(s, group, group->plural ? "their CPU time" : "its CPU time", &words,
+                                f);
         if (told)
             add_wanted_cpus(s, group, &shortage, &words);
         add_kept_loop(s, group, group->paths[0].node, &words);

@@ -12,8 +12,8 @@
 #include "base/alloc.h"
 #include "summary/crew.h"
 #include "summary/heaviest_paths.h"
+#include "summary/known.h"
 #include "summary/meanwhile.h"
-#include "summary/pools.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
@@ -100,7 +100,7 @@ static bool may_work(const struct call_tree *tree, uint32_t work, bool below)
     if (at.role == ROLE_OWN)
         return true;
     return below && at.role == ROLE_LIBRARY && at.frame->kind == SHOWN_PYTHON && at.frame->file &&
-           !str_ends_any(at.frame->file, queues) && !pool_reads_queue(at.frame);
+           !str_ends_any(at.frame->file, queues) && !known_row_of(at.frame, KNOWN_TAKES);
 }
 
 /* The function that the waits and what is past them have in common: the innermost that calls

@@ -5,7 +5,7 @@
  * work while it waits. */
 #include "summary/crew.h"
 #include "summary/heaviest_paths.h"
-#include "summary/pools.h"
+#include "summary/known.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
@@ -37,6 +37,11 @@ static bool is_for_pool(struct call_tree *t, const struct run *run)
            str_starts(at.frame->call, "futex") && at.futex != FUTEX_JOIN;
 }
 
+static bool waits_for_results(const struct shown_frame *f)
+{
+    return known_row_of(f, KNOWN_RESULTS) && !f->pool_loop;
+}
+
 static struct intervals waits_of(const struct scene *s, const struct profile_thread *main)
 {
     struct intervals waits = {.n = 0};
@@ -46,7 +51,7 @@ static struct intervals waits_of(const struct scene *s, const struct profile_thr
         if (!is_for_pool(s->g->tree, run))
             continue;
         intervals_add_run(&waits, run);
-        n += rule_stack_has(s, run->at, pool_waits_for_results) ? LEAST_WAITS : 1;
+        n += rule_stack_has(s, run->at, waits_for_results) ? LEAST_WAITS : 1;
     }
     if (n < LEAST_WAITS)
         intervals_release(&waits);

@@ -2,14 +2,15 @@
 
 #include "base/text.h"
 #include "summary/frame_name.h"
+#include "summary/known.h"
 #include "summary/view.h"
 
 const char spinning_file[] = "[on-cpu]";
 
 enum { MAX_LISTED = 16 };
 
-/* The waits.  MODULES and NAMES, each a beginning, are what may stand inside of the waiting
- * function: the library's own code. */
+/* The waits, whose functions known.def has.  MODULES and NAMES, each a beginning, are what may
+ * stand inside of the waiting function: the library's own code. */
 static const struct {
     const char *name, *words, *remedy;
     const char *modules[MAX_LISTED + 1], *names[MAX_LISTED + 1];
@@ -68,124 +69,6 @@ static const struct {
                     .remedy = "A condition variable or a futex would let it sleep."},
 };
 
-/* The functions that wait.  Names match as in frame_name_has().  MODULE: the beginning of its
- * name, where the name alone may be anybody's.  Source: the libraries' sources and symbol tables:
- * CUDA's and HIP's runtime and driver, nccl src/proxy.cc, libgomp config/linux/{bar,wait}.h and
- * libgomp.map, LLVM's kmp_barrier.cpp, kmp_wait_release.h and kmp_csupport.cpp, oneTBB src/tbb,
- * OpenBLAS driver/others/blas_server.c, UCX src/ucp/core, Open MPI opal/runtime and ompi/mca/pml,
- * whose functions call sched_yield last of all in opal_progress(), and are below it then; MPICH
- * src/mpid.  What libraries export stands here too where all that it calls is stripped, as in
- * Debian's libgomp, libomp and libmpich.  MPI's reductions compute, so that only what they call
- * tells whether they wait. */
-static const struct {
-    const char *function, *module;
-    enum spin_kind kind;
-} waits[] = {
-    {"cudaDeviceSynchronize*", NULL, SPIN_GPU},
-    {"cudaStreamSynchronize*", NULL, SPIN_GPU},
-    {"cudaEventSynchronize*", NULL, SPIN_GPU},
-    {"cudaThreadSynchronize*", NULL, SPIN_GPU},
-    {"cuCtxSynchronize*", NULL, SPIN_GPU},
-    {"cuStreamSynchronize*", NULL, SPIN_GPU},
-    {"cuEventSynchronize*", NULL, SPIN_GPU},
-    {"hipDeviceSynchronize*", NULL, SPIN_GPU},
-    {"hipStreamSynchronize*", NULL, SPIN_GPU},
-    {"hipEventSynchronize*", NULL, SPIN_GPU},
-    {"hsa_signal_wait*", NULL, SPIN_GPU},
-    {"ncclProxyProgress", NULL, SPIN_NCCL},
-    {"ncclCommPollEventCallbacks*", NULL, SPIN_NCCL},
-    {"waitWorkFifoAvailable*", NULL, SPIN_NCCL},
-    {"ncclShmemAllgather", NULL, SPIN_NCCL},
-    {"ncclPollProxyResponse", NULL, SPIN_NCCL},
-    {"ncclRmaProxyProgressThread", NULL, SPIN_NCCL},
-    {"ncclStrongStreamSynchronize", NULL, SPIN_NCCL},
-    {"ncclSocketWait", NULL, SPIN_NCCL},
-    {"gomp_barrier_wait*", NULL, SPIN_OPENMP},
-    {"gomp_team_barrier_wait*", NULL, SPIN_OPENMP},
-    {"gomp_simple_barrier_wait*", NULL, SPIN_OPENMP},
-    {"gomp_thread_start", NULL, SPIN_OPENMP},
-    {"gomp_team_end", NULL, SPIN_OPENMP},
-    {"GOMP_barrier*", NULL, SPIN_OPENMP},
-    {"GOMP_parallel*", NULL, SPIN_OPENMP},
-    {"GOMP_loop_end*", NULL, SPIN_OPENMP},
-    {"GOMP_sections_end*", NULL, SPIN_OPENMP},
-    {"GOMP_single_copy_start", NULL, SPIN_OPENMP},
-    {"GOMP_doacross_wait", NULL, SPIN_OPENMP},
-    {"GOMP_taskwait*", NULL, SPIN_OPENMP},
-    {"GOMP_taskgroup_end", NULL, SPIN_OPENMP},
-    {"__kmp_hyper_barrier*", NULL, SPIN_OPENMP},
-    {"__kmp_hierarchical_barrier*", NULL, SPIN_OPENMP},
-    {"__kmp_tree_barrier*", NULL, SPIN_OPENMP},
-    {"__kmp_linear_barrier*", NULL, SPIN_OPENMP},
-    {"__kmp_dist_barrier*", NULL, SPIN_OPENMP},
-    {"__kmp_fork_barrier*", NULL, SPIN_OPENMP},
-    {"__kmp_join_barrier*", NULL, SPIN_OPENMP},
-    {"__kmp_barrier*", NULL, SPIN_OPENMP},
-    {"__kmp_wait*", NULL, SPIN_OPENMP},
-    {"__kmp_flag_wait*", NULL, SPIN_OPENMP},
-    {"__kmpc_barrier*", NULL, SPIN_OPENMP},
-    {"__kmpc_fork_call*", NULL, SPIN_OPENMP},
-    {"__kmpc_cancel_barrier", NULL, SPIN_OPENMP},
-    {"__kmpc_reduce*", NULL, SPIN_OPENMP},
-    {"__kmpc_end_reduce*", NULL, SPIN_OPENMP},
-    {"__kmpc_copyprivate", NULL, SPIN_OPENMP},
-    {"__kmpc_omp_taskwait*", NULL, SPIN_OPENMP},
-    {"__kmpc_omp_wait_deps", NULL, SPIN_OPENMP},
-    {"__kmpc_end_taskgroup", NULL, SPIN_OPENMP},
-    {"gomp_mutex_lock_slow", NULL, SPIN_OPENMP_LOCK},
-    {"GOMP_critical_start", NULL, SPIN_OPENMP_LOCK},
-    {"GOMP_critical_name_start", NULL, SPIN_OPENMP_LOCK},
-    {"__kmpc_critical*", NULL, SPIN_OPENMP_LOCK},
-    {"__kmpc_set_lock", NULL, SPIN_OPENMP_LOCK},
-    {"omp_set_lock*", NULL, SPIN_OPENMP_LOCK},
-    {"omp_set_nest_lock*", NULL, SPIN_OPENMP_LOCK},
-    {"receive_or_steal_task*", "libtbb", SPIN_TBB},
-    {"local_wait_for_all*", "libtbb", SPIN_TBB},
-    {"r1::wait", "libtbb", SPIN_TBB},
-    {"r1::execute_and_wait", "libtbb", SPIN_TBB},
-    {"waiter_base::pause*", "libtbb", SPIN_TBB},
-    {"prolonged_pause*", "libtbb", SPIN_TBB},
-    {"blas_thread_server", NULL, SPIN_BLAS},
-    {"exec_blas_async_wait", NULL, SPIN_BLAS},
-    {"ucp_worker_progress", NULL, SPIN_UCX},
-    {"ucs_callbackq_dispatch", NULL, SPIN_UCX},
-    {"uct_worker_progress", NULL, SPIN_UCX},
-    {"opal_progress", NULL, SPIN_MPI},
-    {"ompi_request_default_wait*", NULL, SPIN_MPI},
-    {"ompi_sync_wait_mt", NULL, SPIN_MPI},
-    {"mca_pml_ob1_recv", NULL, SPIN_MPI},
-    {"mca_pml_ob1_mrecv", NULL, SPIN_MPI},
-    {"mca_pml_ob1_send", NULL, SPIN_MPI},
-    {"mca_pml_ob1_probe", NULL, SPIN_MPI},
-    {"mca_pml_ob1_mprobe", NULL, SPIN_MPI},
-    {"mca_pml_ucx_recv", NULL, SPIN_MPI},
-    {"mca_pml_ucx_mrecv", NULL, SPIN_MPI},
-    {"mca_pml_ucx_send", NULL, SPIN_MPI},
-    {"mca_pml_ucx_probe", NULL, SPIN_MPI},
-    {"mca_pml_ucx_mprobe", NULL, SPIN_MPI},
-    {"MPID_Progress_wait*", NULL, SPIN_MPI},
-    {"MPIDI_CH3I_Progress*", NULL, SPIN_MPI},
-    {"MPIDI_OFI_progress*", NULL, SPIN_MPI},
-    {"MPIR_Wait*", NULL, SPIN_MPI},
-    {"MPI_Recv", NULL, SPIN_MPI},
-    {"MPI_Mrecv", NULL, SPIN_MPI},
-    {"MPI_Send", NULL, SPIN_MPI},
-    {"MPI_Ssend", NULL, SPIN_MPI},
-    {"MPI_Sendrecv*", NULL, SPIN_MPI},
-    {"MPI_Probe", NULL, SPIN_MPI},
-    {"MPI_Mprobe", NULL, SPIN_MPI},
-    {"MPI_Wait*", NULL, SPIN_MPI},
-    {"MPI_Win_wait", NULL, SPIN_MPI},
-    {"MPI_Win_fence", NULL, SPIN_MPI},
-    {"MPI_Barrier", NULL, SPIN_MPI},
-    {"MPI_Bcast", NULL, SPIN_MPI},
-    {"MPI_Gather*", NULL, SPIN_MPI},
-    {"MPI_Scatter*", NULL, SPIN_MPI},
-    {"MPI_Allgather*", NULL, SPIN_MPI},
-    {"MPI_Alltoall*", NULL, SPIN_MPI},
-    {"pthread_spin_lock", NULL, SPIN_LOCK},
-};
-
 /* The functions of the C library that a wait calls again and again.  All others do work. */
 static bool is_asked_again(const struct shown_frame *f)
 {
@@ -202,14 +85,10 @@ static bool is_asked_again(const struct shown_frame *f)
 
 static enum spin_kind wait_of(const struct shown_frame *f)
 {
-    const char *name = f->name + str_starts(f->name, "PMPI_"); /* another name of "MPI_…" */
+    const struct known_row *row = known_row_of(f, KNOWN_SPIN);
     if (f->libc && str_eq(frame_libc_name(f->name), "sched_yield"))
         return SPIN_YIELD;
-    for (size_t i = 0; i < sizeof waits / sizeof *waits; i++)
-        if ((!waits[i].module || (f->module && str_starts(f->module, waits[i].module))) &&
-            frame_name_has(name, waits[i].function))
-            return waits[i].kind;
-    return SPIN_NONE;
+    return row ? (enum spin_kind)row->spin : SPIN_NONE;
 }
 
 /* What MPI and UCX do for a message, while nobody waits: copies, and reductions.  Source: Open MPI

@@ -1,5 +1,5 @@
 /* Does a running thread only wait?  Some libraries wait by asking again and again, which looks like
- * work: known by the functions that do so, in the table of spinning.c. */
+ * work: known by the functions that do so, in known.def. */
 #pragma once
 
 #include <stdbool.h>

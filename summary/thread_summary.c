@@ -8,7 +8,7 @@
 #include "summary/frame_name.h"
 #include "summary/frame_role.h"
 #include "summary/idle.h"
-#include "summary/pools.h"
+#include "summary/known.h"
 #include "summary/process_name.h"
 #include "summary/spot_map.h"
 
@@ -93,7 +93,7 @@ static struct spot heaviest_spot(const struct profile_thread *t)
 static const char *speaking_name(const struct shown_frame *f)
 {
     size_t len;
-    const char *pool = frame_thread_function(f, &len) ? pool_name(f) : NULL;
+    const char *pool = frame_thread_function(f, &len) ? known_pool_of(f) : NULL;
     if (pool)
         return pool;
     return f->nameless ? f->module : f->name;
@@ -108,7 +108,7 @@ static char *root_name(const struct shown_frame *stack, size_t n)
     bool go = false; /* a Go program: its threads run any goroutine */
     for (; i < n && (stack[i].guessed || stack[i].glue); i++)
         go |= frame_is_go_glue(&stack[i]);
-    const char *pool = i < n ? pool_name(&stack[i]) : NULL;
+    const char *pool = i < n ? known_pool_of(&stack[i]) : NULL;
     if (pool)
         text_add(&name, pool);
     else if (go)

@@ -10,7 +10,7 @@
 #include "profile/strings.h"
 #include "summary/frame_name.h"
 #include "summary/frame_role.h"
-#include "summary/pools.h"
+#include "summary/known.h"
 #include "summary/wait_text.h"
 
 /* The items of `shown` that one frame of the profile expands to, outermost first. */
@@ -26,6 +26,9 @@ struct frame_key {
 struct view {
     const struct profile *p;
     struct view_options options;
+    struct known_table known;
+    struct known_marks **marks; /* of the frames that something is known of */
+    size_t n_marks, marks_capacity;
     struct strings strings;                         /* names and files as shown */
     struct strings addresses;                       /* in names of waits */
     struct expansion *expansions, *wait_expansions; /* by frame, by wait */
@@ -64,6 +67,26 @@ static uint32_t id_of(struct view *v, string_id name, string_id file, uint32_t l
     return (uint32_t)++v->n_ids;
 }
 
+/* What is known of F; NULL: nothing. */
+static const struct known_marks *marks_of(struct view *v, const struct shown_frame *f)
+{
+    struct known_marks found;
+    if (!known_find(&v->known, f, &found))
+        return NULL;
+    struct known_marks *marks = xcalloc(1, sizeof *marks);
+    *marks = found;
+    v->marks =
+        array_reserve(v->marks, &v->marks_capacity, v->n_marks + 1, sizeof(struct known_marks *));
+    v->marks[v->n_marks++] = marks;
+    return marks;
+}
+
+static const char *loop_of(const struct shown_frame *f)
+{
+    const struct known_row *row = known_row_of(f, KNOWN_LOOP);
+    return row ? row->loop : NULL;
+}
+
 /* Appends FRAME, whose texts become the view's own. */
 static void show(struct view *v, const struct shown_frame *frame)
 {
@@ -80,9 +103,10 @@ static void show(struct view *v, const struct shown_frame *frame)
     text_release(&file);
     f.libc = f.kind == SHOWN_NATIVE && f.module && module_is_libc(f.module);
     f.entry = frame_is_entry(&f);
+    f.known = marks_of(v, &f);
     f.spin = spinning_marks(&f);
-    f.loop = pool_event_loop(&f);
-    f.pool_loop = pool_is_loop(&f);
+    f.loop = loop_of(&f);
+    f.pool_loop = known_row_of(&f, KNOWN_POOL) != NULL;
     f.glue = is_glue_frame(&f);
     if (f.source) {
         string_id source_id = strings_add(&v->strings, f.source, strlen(f.source));
@@ -293,6 +317,7 @@ struct view *view_new(const struct profile *p, const struct view_options *option
     struct view *v = xcalloc(1, sizeof *v);
     v->p = p;
     v->options = *options;
+    (void)known_init(&v->known, options->known, NULL);
     v->expansions = xcalloc(profile_frame_count(p), sizeof *v->expansions);
     for (uint32_t i = 1; i <= profile_frame_count(p); i++)
         expand(v, (frame_id){i});
@@ -384,6 +409,11 @@ const struct shown_frame *view_stack(struct view *v, struct spot at, size_t *ret
     return v->stack;
 }
 
+const struct known_table *view_known(const struct view *v)
+{
+    return &v->known;
+}
+
 const struct shown_frame *view_frame(const struct view *v, uint32_t id)
 {
     assert(id && id <= v->n_ids);
@@ -410,6 +440,10 @@ struct view *view_free(struct view *v)
     free(v->keys);
     free(v->first_shown);
     free(v->stack);
+    for (size_t i = 0; i < v->n_marks; i++)
+        free(v->marks[i]);
+    free(v->marks);
+    known_release(&v->known);
     index_release(&v->index);
     strings_release(&v->strings);
     strings_release(&v->addresses);

@@ -15,6 +15,9 @@ struct view_options {
     /* The tid or name of a thread whose time the answer is about (summary/leader.h); NULL: it is
      * chosen.  Borrowed. */
     const char *leader;
+    /* More rows for what is known of others' code, as known_init() takes them; NULL: none.
+     * Borrowed, and without an error. */
+    const char *known;
 };
 
 enum shown_kind { SHOWN_NATIVE, SHOWN_PYTHON, SHOWN_MARK, SHOWN_WAIT };
@@ -31,12 +34,13 @@ struct shown_frame {
     uint32_t line;         /* as the options ask: the function's first line, or the line; 0: none */
     uint32_t current_line; /* the line being executed, whatever the options; 0: none */
     const char *module;    /* native: the module's base name; NULL otherwise */
-    const char *module_path; /* of MODULE's file; NULL: unknown */
-    bool interpreter;        /* native code of the Python interpreter itself */
-    uint64_t address;        /* native: absolute address when sampled; 0 otherwise */
-    struct spin_marks spin;  /* SHOWN_NATIVE */
-    /* pool_event_loop(), pool_is_loop(), is_glue_frame(): kept, for they are asked of each frame of
-     * each stack of each run. */
+    const char *module_path;         /* of MODULE's file; NULL: unknown */
+    bool interpreter;                /* native code of the Python interpreter itself */
+    uint64_t address;                /* native: absolute address when sampled; 0 otherwise */
+    struct spin_marks spin;          /* SHOWN_NATIVE */
+    const struct known_marks *known; /* what is known of it; NULL: nothing */
+    /* The name of the event loop that it is a function of, NULL: of none; is it a pool's loop;
+     * is_glue_frame(): kept, for they are asked of each frame of each stack of each run. */
     const char *loop;
     bool pool_loop, glue;
     /* SHOWN_WAIT.  WAIT_NONE: it runs, and spins for SPINS.  A path below a mount is shown as two
@@ -60,5 +64,6 @@ const struct shown_frame *view_stack(struct view *v, struct spot at, size_t *ret
 /* All distinct shown frames: ids run from 1 to the count. */
 const struct view_options *view_options(const struct view *v);
 const struct shown_frame *view_frame(const struct view *v, uint32_t id);
+const struct known_table *view_known(const struct view *v);
 uint32_t view_frame_count(const struct view *v);
 struct view *view_free(struct view *v);

@@ -331,6 +331,24 @@ class Attached(InFolder):
                 process.communicate(timeout=20)
                 self.assertEqual(process.returncode, 0)
 
+    def test_what_is_known_of_others_code(self):
+        """Of the user's file and of the usual one; a bad row is told before anything begins."""
+        usual = os.path.join("config", "wallspy", "known.def")
+        os.makedirs(os.path.dirname(usual))
+        here = {"XDG_CONFIG_HOME": os.path.abspath("config")}
+        for path in ("mine.def", usual):
+            with open(path, "w", encoding="utf-8") as rows:
+                rows.write("* libacme own\nacme_wait - pol\n")
+            words = [] if path == usual else ["--known", path]
+            done = subprocess.run([programs["wallspy"], *words, "-o", "none", "--", "sleep", "1"],
+                                  env={**os.environ, **here}, text=True, capture_output=True,
+                                  check=False)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(f"{path}: line 2: unknown word: pol", " ".join(done.stderr.split()))
+            os.remove(path)
+        self.assertIn("missing.def: No such file or directory (--known)",
+                      run("--known", "missing.def", "-o", "none", "--", "sleep", "1")[2])
+
     def test_the_answer_alone(self):
         with CliTarget("plain", user=False) as t:
             for line, wanted in (["-p", t.pid, "-d", "0.3"],

@@ -204,7 +204,7 @@ START_TEST(who_calls_what_many_call_is_named)
 }
 END_TEST
 
-CHECK_MAIN("findings_known", 20, who_syncs_is_told_with_all_of_its_time,
+CHECK_MAIN("findings_slow_code", 20, who_syncs_is_told_with_all_of_its_time,
            who_calls_what_many_call_is_named, what_is_known_to_be_slow_is_told,
            many_calls_are_told_with_their_size, a_sync_of_sqlite_is_told_to_be_a_transactions,
            what_is_not_slow_or_done_once_is_not_told)

@@ -11,7 +11,7 @@ def quoted(line):
 def main():
     out, *inputs = sys.argv[1:]
     with open(out, "w", encoding="utf-8") as header:
-        print("/* Made by exporter/embed.py. */\n#pragma once", file=header)
+        print("/* Made by base/embed.py. */\n#pragma once", file=header)
         for name, path in (word.split("=", 1) for word in inputs):
             text = open(path, encoding="utf-8").read()
             assert "]]>" not in text, f"{path} would end its CDATA section"

@@ -1,0 +1,124 @@
+#include "summary/slow_code.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "summary/frame_role.h"
+#include "summary/python_module.h"
+#include "summary/rule_classes.h"
+#include "summary/rule_words.h"
+
+static const double calls_share = 0.03; /* of the time */
+enum { CALL_NS = 300 };                 /* no read or write takes less */
+static const double small_bytes = 512;  /* a buffer of a page has many of them */
+
+/* Only the library's own file: others have a statistics.py or a yaml/scanner.py, too. */
+static bool is_of(const struct shown_frame *f, const char *path, const struct known_row *row)
+{
+    if (!known_is_of(row, f))
+        return false;
+    return row->python ? path && str_eq(path, row->in) : frame_role(f, false) != ROLE_OWN;
+}
+
+/* What a module does when it is imported it does once: that is no row's. */
+static struct slow_frame look_at(const struct slow_code *all, const struct shown_frame *f)
+{
+    struct slow_frame ret = {.unless = frame_is_importlib(f) ? UINT64_MAX : 0};
+    bool python = f->kind == SHOWN_PYTHON && f->file;
+    const char *path = python ? python_installed_path(f->file) : NULL;
+    for (size_t i = 0; i < all->n_rows; i++) {
+        const struct known_row *row = all->rows[i];
+        ret.rows |= is_of(f, path, row) ? UINT64_C(1) << i : 0;
+        ret.unless |=
+            python && row->unless && str_ends(f->file, row->unless) ? UINT64_C(1) << i : 0;
+    }
+    return ret;
+}
+
+void slow_code_init(struct slow_code *all, const struct view *v)
+{
+    const struct known_table *t = view_known(v);
+    *all = (struct slow_code){.n = view_frame_count(v)};
+    for (size_t i = 0; i < t->n && all->n_rows < KNOWN_MOST_SLOW; i++)
+        if (t->rows[i].is >> KNOWN_SLOW & 1)
+            all->rows[all->n_rows++] = &t->rows[i];
+    all->items = xcalloc(all->n + (size_t)1, sizeof *all->items);
+    for (uint32_t id = 1; id <= all->n; id++) {
+        all->items[id] = look_at(all, view_frame(v, id));
+        all->any |= all->items[id].rows;
+    }
+}
+
+void slow_code_release(struct slow_code *all)
+{
+    free(all->items);
+}
+
+static uint64_t rows_of(const struct slow_code *all, const struct shown_frame *stack, size_t n)
+{
+    uint64_t rows = 0, unless = 0;
+    for (size_t i = 0; i < n; i++)
+        if (stack[i].id <= all->n) {
+            rows |= all->items[stack[i].id].rows;
+            unless |= all->items[stack[i].id].unless;
+        }
+    return rows & ~unless;
+}
+
+static void add_run(const struct scene *s, const struct run *run, int64_t *sums, int64_t *all_ns)
+{
+    size_t n;
+    if (run->state == RUN_BLOCKED || run->state == RUN_STOPPED || run->state == RUN_MISSED)
+        return;
+    const struct shown_frame *stack = view_stack(s->g->v, run->at, &n);
+    *all_ns += run->weights.wall_ns;
+    uint64_t rows = rows_of(s->slow, stack, n);
+    for (size_t i = 0; i < s->slow->n_rows && rows; i++)
+        sums[i] += rows >> i & 1 ? run->weights.wall_ns : 0;
+}
+
+/* " It makes 525,000 reads a second, of 1 byte each on average.", if N calls take much of GROUP's
+ * time. */
+static void add_calls(const struct thread_group *group, uint64_t n, uint64_t bytes,
+                      const char *what, struct text *words)
+{
+    if ((double)n * CALL_NS < calls_share * (double)group->wall_ns)
+        return;
+    double each = (double)bytes / (double)n;
+    text_addf(words, " %s ", group->plural ? "They make" : "It makes");
+    text_add_thousands(words, rule_per_second_of_life(n, group));
+    text_addf(words, " %s a second", what);
+    if (each < 0.5)
+        text_add(words, ", most of which return nothing.");
+    else
+        text_addf(words, ", of %.0f byte%s each on average%s", each, each < 1.5 ? "" : "s",
+                  each < small_bytes ? ": for a file, use a buffer." : ".");
+}
+
+double add_slow_code(const struct scene *s, const struct thread_group *group, const char *of,
+                     struct text *words, struct finding *f)
+{
+    int64_t sums[KNOWN_MOST_SLOW] = {0};
+    int64_t all_ns = 0;
+    size_t best = 0;
+    for (size_t i = 0; i < group->n && s->slow->any; i++)
+        for (size_t k = 0; k < group->threads[i]->thread->n_runs; k++)
+            add_run(s, &group->threads[i]->thread->runs[k], sums, &all_ns);
+    for (size_t i = 0; i < s->slow->n_rows; i++)
+        best = sums[i] > sums[best] ? i : best;
+    struct profile_usage u = rule_usage_of(group);
+    double share = share_of(sums[best], all_ns);
+    if (share > 0 && share >= s->slow->rows[best]->least_share) {
+        text_addf(words, " %s for ", s->slow->rows[best]->slow);
+        add_percent(words, share);
+        text_addf(words, " of %s: %s.", of, s->slow->rows[best]->remedy);
+        add_figure(f, "known_share", share);
+    } else {
+        share = 0;
+    }
+    add_figure(f, "reads_per_s", rule_per_second_of_life(u.reads, group));
+    add_figure(f, "writes_per_s", rule_per_second_of_life(u.writes, group));
+    add_calls(group, u.reads, u.read_bytes, "reads", words);
+    add_calls(group, u.writes, u.written_bytes, "writes", words);
+    return share;
+}

@@ -1,0 +1,27 @@
+/* Others' code that is known to be slow, with what is faster: the rows of known.def that say so. */
+#pragma once
+
+#include "summary/known.h"
+#include "summary/rules.h"
+
+/* Of a frame: bit by bit the rows that it is of, and those that no stack with it is of. */
+struct slow_frame {
+    uint64_t rows, unless;
+};
+struct slow_code {
+    const struct known_row *rows[KNOWN_MOST_SLOW];
+    size_t n_rows;
+    struct slow_frame *items; /* by the frame's id */
+    uint32_t n;
+    uint64_t any; /* ROWS of all */
+};
+/* Of all frames of V, which is borrowed, each looked at once. */
+void slow_code_init(struct slow_code *all, const struct view *v);
+void slow_code_release(struct slow_code *all);
+
+/* " re compiles patterns for 97% of that: …": the row that most of the time of GROUP goes to, while
+ * it runs or could run, if that is the row's least share.  Then: " It makes 525,000 reads a second:
+ * …", if that is so.  OF: what its share is of, as the sentence has it: "that".  Returns
+ * the row's share; 0: no row. */
+double add_slow_code(const struct scene *s, const struct thread_group *group, const char *of,
+                     struct text *words, struct finding *f);

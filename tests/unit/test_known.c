@@ -1,0 +1,120 @@
+/* What is known of others' code: the rows built in, and a user's. */
+#include "summary/known.h"
+
+#include <string.h>
+
+#include "summary/frame_role.h"
+#include "summary/idle.h"
+#include "tests/support/check_main.h"
+#include "tests/support/profile_builder.h"
+
+static struct known_table table;
+static struct err err;
+
+START_TEST(the_rows_built_in_are_right)
+{
+    enum { SOME = 300 };
+    ck_assert_int_eq(known_init(&table, NULL, &err), 0);
+    ck_assert_uint_gt(table.n, SOME);
+    for (size_t i = 0; i < table.n; i++) {
+        const struct known_row *row = &table.rows[i];
+        ck_assert_msg(row->is, "%s says nothing", row->function);
+        ck_assert_msg((row->is >> KNOWN_SLOW & 1) == (row->remedy != NULL), "%s", row->function);
+        for (size_t k = 0; k < i; k++)
+            ck_assert_msg(
+                strcmp(row->function, table.rows[k].function) ||
+                    strcmp(row->in ? row->in : "-", table.rows[k].in ? table.rows[k].in : "-"),
+                "%s stands twice", row->function);
+    }
+    size_t n = table.n;
+    known_release(&table);
+    ck_assert_int_eq(known_init(&table, known_text(), &err), 0); /* each without an error */
+    ck_assert_uint_eq(table.n, 2 * n);
+    known_release(&table);
+}
+END_TEST
+
+START_TEST(a_bad_row_is_told_with_its_line)
+{
+    static const struct {
+        const char *text, *error;
+    } cases[] = {
+        {"acme_wait", "line 1: no file or module, nor - for any native code: acme_wait"},
+        {"# acme\n\nacme_wait -\n  pol", "line 4: unknown word: pol"},
+        {"acme_wait - spin=fast", "line 1: unknown value: fast"},
+        {"acme_wait - loop", "line 1: needs a value: loop"},
+        {"acme_wait - answer=yes", "line 1: takes no value: answer"},
+        {"acme_wait - pool=\"acme", "line 1: a quote has no end"},
+        {"acme_wait - \"acme\"", "line 1: a text without a name: acme"},
+        {"  pool", "line 1: no row to go on with: pool"},
+        {"acme_wait - slow=a remedy=b least=2", "line 1: no share from 0 to 1: 2"},
+        {"acme_wait - slow=a", "slow= and remedy= belong together: acme_wait"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ck_assert_int_lt(known_init(&table, cases[i].text, &err), 0);
+        ck_assert_str_eq(err.text, cases[i].error);
+        ck_assert_uint_gt(table.n, 0); /* those built in */
+        known_release(&table);
+    }
+}
+END_TEST
+
+START_TEST(a_row_may_go_on_in_the_next_lines)
+{
+    ck_assert_int_eq(known_init(&table,
+                                "acme_parse acme/slow.py # not the one in C\n"
+                                "    slow=\"acme parses\" least=0.5\n"
+                                "    remedy=\"acme.fast is \"\n"
+                                "        \"in C\"\n",
+                                &err),
+                     0);
+    ck_assert_str_eq(table.rows[0].function, "acme_parse");
+    ck_assert_str_eq(table.rows[0].in, "acme/slow.py");
+    ck_assert_str_eq(table.rows[0].slow, "acme parses");
+    ck_assert_str_eq(table.rows[0].remedy, "acme.fast is in C");
+    ck_assert_double_eq_tol(table.rows[0].least_share, 0.5, 1e-9);
+    known_release(&table);
+}
+END_TEST
+
+/* STACK as a view with the user's ROWS shows it. */
+static struct shown_stack shown_with(const char *rows, const char *stack)
+{
+    struct profile_builder b = builder_start(1, "app");
+    struct spot at = builder_spot(&b, stack);
+    struct view_options options = {.known = rows};
+    struct shown_stack s = {.p = b.p, .view = view_new(b.p, &options)};
+    s.frames = view_stack(s.view, at, &s.n);
+    return s;
+}
+
+START_TEST(a_users_rows_come_first)
+{
+    static const char stack[] = "acme_run!/opt/lib/libacme.so > pthread_cond_wait!libc.so.6 > "
+                                "futex [blocked]";
+    struct shown_stack s = shown_with(NULL, stack);
+    ck_assert_ptr_null(idle_pool_wait(s.frames, s.n));
+    ck_assert_int_eq(frame_role(&s.frames[0], true), ROLE_OWN);
+    builder_shown_release(&s);
+    s = shown_with("acme_run libacme pool=\"acme worker\"", stack);
+    ck_assert_ptr_eq(idle_pool_wait(s.frames, s.n), &s.frames[0]);
+    ck_assert_str_eq(known_pool_of(&s.frames[0]), "acme worker");
+    builder_shown_release(&s);
+    s = shown_with("* libacme library", stack);
+    ck_assert_int_eq(frame_role(&s.frames[0], true), ROLE_LIBRARY);
+    builder_shown_release(&s);
+    s = shown_with("acme_run - glue", stack);
+    ck_assert_int_eq(frame_role(&s.frames[0], true), ROLE_GLUE);
+    builder_shown_release(&s);
+    s = shown_with("* libpython own", "f!libpython3.11.so > g!/usr/lib/libgomp.so.1");
+    ck_assert_int_eq(frame_role(&s.frames[0], false), ROLE_OWN);
+    ck_assert_int_eq(frame_role(&s.frames[1], false), ROLE_LIBRARY);
+    builder_shown_release(&s);
+    s = shown_with("gomp_thread_start - pool=mine", "gomp_thread_start!libgomp.so.1 > f!app");
+    ck_assert_str_eq(known_pool_of(&s.frames[0]), "mine");
+    builder_shown_release(&s);
+}
+END_TEST
+
+CHECK_MAIN("known", 20, the_rows_built_in_are_right, a_bad_row_is_told_with_its_line,
+           a_row_may_go_on_in_the_next_lines, a_users_rows_come_first)
