@@ -30,21 +30,28 @@ static int read_text(int fd, struct text *ret)
     return n < 0 ? -errno : 0;
 }
 
+static int check_rows(const char *rows, const char *path, struct err *err)
+{
+    struct known_table t;
+    struct err bad = {0};
+    int rc = known_init(&t, rows, &bad);
+    known_release(&t);
+    return rc < 0 ? err_set(err, rc, "%s: %s", path, bad.text) : 0;
+}
+
 static int read_rows(const char *path, struct text *ret, struct err *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     int rc = fd < 0 ? -errno : read_text(fd, ret);
     if (fd >= 0)
         (void)close(fd);
+    if (rc == 0 && ret->s && strlen(ret->s) < ret->len)
+        rc = -EINVAL;
     if (rc == -EINVAL)
-        return err_set(err, rc, "%s: no file with rows of text (--known)", path);
+        return err_set(err, rc, "%s: not a text file of at most 1 MB (--known)", path);
     if (rc < 0)
         return err_set(err, rc, "%s: %s (--known)", path, strerror(-rc));
-    struct known_table t;
-    struct err bad = {0};
-    rc = known_init(&t, ret->s ? ret->s : "", &bad);
-    known_release(&t);
-    return rc < 0 ? err_set(err, rc, "%s: %s", path, bad.text) : 0;
+    return check_rows(ret->s ? ret->s : "", path, err);
 }
 
 int known_file_add(struct options *o, const char *path, struct err *err)
@@ -56,7 +63,7 @@ int known_file_add(struct options *o, const char *path, struct err *err)
         o->view.known = o->known.s;
     }
     text_release(&rows);
-    return rc;
+    return rc == 0 && o->known.s ? check_rows(o->known.s, path, err) : rc; /* with those before */
 }
 
 int known_file_add_usual(struct options *o, struct err *err)

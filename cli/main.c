@@ -83,7 +83,7 @@ static int run_program(int argc, char **argv)
     struct options o;
     struct err err = {0};
     enum options_result result = options_parse(&o, argc, argv, &err);
-    if (result == OPTIONS_RUN && known_file_add_usual(&o, &err) < 0)
+    if (result == OPTIONS_RUN && o.command != COMMAND_STANDBY && known_file_add_usual(&o, &err) < 0)
         result = OPTIONS_BAD;
     if (o.command != COMMAND_STANDBY) /* which leaves all to its command */
         occupy_closed_streams();

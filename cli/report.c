@@ -9,6 +9,7 @@
 #include "cli/signals.h"
 #include "cli/terminal.h"
 #include "profile/metric_info.h"
+#include "summary/known_used.h"
 #include "summary/ledger.h"
 #include "summary/process_tree.h"
 #include "summary/short_name.h"
@@ -121,6 +122,7 @@ void report_add_answer(const struct groups *groups, const struct findings *findi
     if (verbose) {
         add_rules(findings, out);
         ledger_write(&findings->ledger, width, out);
+        known_write_used(groups->v, width, out);
         card_write(groups, width, out);
     }
     table_release(&table);

@@ -31,14 +31,14 @@ static const struct {
 enum asked asks_by_sleeping(const struct shown_frame *f)
 {
     const struct known_row *row = known_row_of(f, KNOWN_SLEEPS);
-    return row ? (enum asked)row->asked : ASKED_NOTHING;
+    return row ? (enum asked)row->sleeps : ASKED_NOTHING;
 }
 
 /* Who is blocked in a function that asks waits for its answer. */
 static enum asked asked_by_frame(const struct shown_frame *f)
 {
     const struct known_row *row = known_row_of(f, KNOWN_ASKS);
-    return row ? (enum asked)row->asked : ASKED_NOTHING;
+    return row ? (enum asked)row->asks : ASKED_NOTHING;
 }
 
 bool asks_for_time(const char *name)

@@ -54,7 +54,7 @@ static unsigned hidden_kind(const struct shown_frame *f)
         return SHOWN;
     if (is_python_module(f))
         return BRIEF_CPYTHON;
-    if (frame_is_go_glue(f))
+    if (str_starts(f->name, "runtime."))
         return BRIEF_GO;
     if (is_rust(f))
         return BRIEF_RUST;

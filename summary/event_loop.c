@@ -4,6 +4,7 @@
 
 const double loop_idle_share = 0.05;
 /* Of its time: more of it polls than a loop with work does. */
+static const double ready_share = 0.15;
 
 static const char *poll_of(const struct scene *s, const struct run *run)
 {
@@ -106,7 +107,7 @@ bool loop_is_always_ready(const struct scene *s, const struct thread_summary *t,
                           const struct loop_polls *polls)
 {
     enum { LEAST_TIMES = 10 };
-    return polls->polls >= LEAST_TIMES && share_of(polls->poll_ns, t->wall_ns) >= worth_telling &&
+    return polls->polls >= LEAST_TIMES && share_of(polls->poll_ns, t->wall_ns) >= ready_share &&
            share_of(idle_ns_of(s, t->thread), t->wall_ns) < loop_idle_share;
 }
 

@@ -389,50 +389,6 @@ static struct finding nothing(const struct scene *s, const struct ledger *l)
     return f;
 }
 
-/* Does a printed finding tell of GROUP? */
-static bool is_told(const struct findings *all, const struct thread_group *group)
-{
-    for (size_t i = 0; i < all->n_printed; i++) {
-        const struct finding *f = all->printed[i];
-        if (f->about == group->noun || f->blames == group->noun || f->also == group->noun ||
-            f->like == group->noun)
-            return true;
-    }
-    return false;
-}
-
-static bool is_of_one_process(const struct thread_group *a, const struct thread_group *b)
-{
-    return a->threads[0]->thread->process.ix == b->threads[0]->thread->process.ix;
-}
-
-/* " 63% of main's time ends in 4 encode threads, in run enc.c:12.": where the leader's waits end
- * that F speaks of, if no sentence tells of those threads.  A rule looks one step far, the ledger
- * to the end. */
-static void add_far_end(const struct findings *all, struct finding *f)
-{
-    static const double least_share = 0.2;
-    const struct ledger *l = &all->ledger;
-    const struct ledger_row *row = f->row;
-    if (!row || f->about != l->leader->noun || f->kind == FINDING_VERDICT ||
-        row->way == LEDGER_OWN || is_told(all, row->group) ||
-        (f->tells_others && is_of_one_process(row->group, l->leader)))
-        return;
-    double share = share_of(row->ns, l->wall_ns);
-    if (share < least_share)
-        return;
-    struct text words = {0};
-    text_addf(&words, "%s ", f->words);
-    add_percent(&words, share);
-    text_addf(&words, l->leader->plural ? " of the time of %s ends in " : " of %s's time ends in ",
-              l->leader->noun);
-    ledger_add_end(&words, l, row);
-    text_add(&words, ".");
-    add_figure(f, "far_end_share", share);
-    free(f->words);
-    f->words = words.s;
-}
-
 /* Does F tell SHARE already, or nearly so, as what is waited or what ends there? */
 static bool tells_share(const struct finding *f, double share)
 {
@@ -523,11 +479,8 @@ void findings_init(struct findings *f, const struct groups *g)
         }
     }
     ranking_choose(f);
-    if (f->n_printed) {
-        struct finding *first = &f->items[f->printed[0] - f->items];
-        add_far_end(f, first);
-        add_bound(&f->ledger, first);
-    }
+    if (f->n_printed)
+        add_bound(&f->ledger, &f->items[f->printed[0] - f->items]);
     if (!f->n_printed) {
         f->items[f->n] = any_judged(&s) ? nothing(&s, &f->ledger) : too_short(&s);
         f->printed[f->n_printed++] = &f->items[f->n++];

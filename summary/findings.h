@@ -37,7 +37,6 @@ struct finding {
     const char *about;  /* NULL: all */
     const char *blames; /* whom ABOUT waits for; NULL: nobody is known */
     const char *also;   /* another one in the words; NULL: none */
-    bool tells_others;  /* the words say what the other threads of its process do */
     const char *like;   /* those that ABOUT is like, but for what the words say; NULL: nobody */
     enum finding_kind kind;
     bool of_cpu;        /* SHARE is of CPU time: how much that takes of whose time is not known */

@@ -10,7 +10,7 @@
 
 bool frame_is(const struct shown_frame *f, const char *file_end, const char *name)
 {
-    return f->kind == SHOWN_PYTHON && f->file && str_ends(f->file, file_end) &&
+    return f->kind == SHOWN_PYTHON && f->file && python_file_ends(f->file, file_end) &&
            (!name || frame_name_has(f->name, name));
 }
 
@@ -53,11 +53,7 @@ bool frame_joins_thread(const struct shown_frame *f)
 
 bool frame_passes_data(const struct shown_frame *f)
 {
-    static const char *const files[] = {
-        "/multiprocessing/reduction.py", "/multiprocessing/connection.py",
-        "/multiprocessing/queues.py",    "/loky/backend/reduction.py",
-        "/loky/backend/queues.py",       NULL};
-    return f->kind == SHOWN_PYTHON && f->file && str_ends_any(f->file, files);
+    return known_row_of(f, KNOWN_DATA);
 }
 
 bool frame_is_node_child(const struct shown_frame *f)
@@ -69,20 +65,6 @@ bool frame_is_sqlite(const struct shown_frame *f)
 {
     return f->kind == SHOWN_NATIVE &&
            (str_starts(f->name, "sqlite3") || (f->module && str_starts(f->module, "libsqlite3")));
-}
-
-/* Functions that only lead to a wait, or to the first of the user's functions. */
-static bool is_glue_python(const struct shown_frame *f)
-{
-    static const char *const files[] = {"/threading.py",
-                                        "/queue.py",
-                                        "/selectors.py",
-                                        "/runpy.py",
-                                        "/multiprocessing/connection.py",
-                                        NULL};
-    if (!f->file || frame_is_python_end(f))
-        return false;
-    return str_ends_any(f->file, files) || str_starts(f->file, "<frozen ");
 }
 
 /* Code that a library makes at run time: attrs/_make.py, numpy/_core/overrides.py, decorator.py. */
@@ -97,7 +79,8 @@ static enum frame_role python_role(const struct shown_frame *f)
 {
     if (f->glue)
         return ROLE_GLUE;
-    bool library = f->file && (python_installed_path(f->file) || is_generated(f->file));
+    bool library = f->file && (python_installed_path(f->file) || is_generated(f->file) ||
+                               python_is_frozen_library(f->file));
     return library ? ROLE_LIBRARY : ROLE_OWN;
 }
 
@@ -119,78 +102,6 @@ bool frame_is_entry(const struct shown_frame *f)
                                         NULL};
     return f->kind == SHOWN_NATIVE &&
            (str_is_one_of(f->name, names) || str_starts(f->name, "__libc_start_main"));
-}
-
-/* Of Go's runtime what switches stacks, and what its threads wait in.
- * Source: src/runtime/asm_amd64.s, lock_futex.go, os_linux.go. */
-bool frame_is_go_glue(const struct shown_frame *f)
-{
-    static const char *const names[] = {"runtime.mcall",     "runtime.mstart",
-                                        "runtime.clone",     "runtime.morestack",
-                                        "runtime.goexit",    "runtime.systemstack",
-                                        "runtime.usleep",    "runtime.nanosleep",
-                                        "runtime.rt0_go",    "runtime.asmcgocall",
-                                        "runtime.futex",     "runtime.notesleep",
-                                        "runtime.mPark",     "runtime.notetsleep",
-                                        "runtime.park_m",    "runtime.newstack",
-                                        "runtime.gosched",   "runtime.epollwait",
-                                        "runtime.netpoll",   "runtime.schedule",
-                                        "runtime.gopreempt", NULL};
-    return f->kind == SHOWN_NATIVE && str_starts_any(f->name, names);
-}
-
-/* The functions of HotSpot's locks and waits.
- * Source: OpenJDK's runtime/mutex.cpp, objectMonitor.cpp, os_posix.cpp. */
-static bool is_jvm_glue(const struct shown_frame *f)
-{
-    static const char *const names[] = {
-        "Monitor::wait", "Mutex::",         "ObjectMonitor::", "os::Platform",
-        "PlatformEvent", "PlatformMonitor", "Parker::",        NULL};
-    return f->module && str_starts(f->module, "libjvm") && str_starts_any(f->name, names);
-}
-
-static bool is_wrapper(const struct shown_frame *f)
-{
-    static const char *const names[] = {"std::",
-                                        "core::",
-                                        "<std::",
-                                        "<core::",
-                                        "<alloc::",
-                                        "alloc::",
-                                        "void std::",
-                                        "decltype(auto) std::",
-                                        "parking_lot",
-                                        "<parking_lot",
-                                        "absl::",
-                                        "mio::",
-                                        "gpr_",
-                                        "boost::",
-                                        "pthread_",
-                                        "nsync_",
-                                        "uv_cond_",
-                                        "uv_mutex_",
-                                        "uv_sem_",
-                                        "uv__sem_",
-                                        "uv_barrier_",
-                                        "uv_thread_",
-                                        "__gthread_",
-                                        "__gnu_cxx::",
-                                        "operator new",
-                                        "operator delete",
-                                        "__rust_",
-                                        "rust_begin_",
-                                        "__cxa_",
-                                        "_Unwind_",
-                                        "<alloc::boxed",
-                                        "__pthread_",
-                                        NULL};
-    static const char *const parts[] = {"FnOnce", "catch_unwind", "__rust_begin_short_backtrace",
-                                        "lang_start", NULL};
-    size_t len;
-    if (frame_is_go_glue(f) || is_jvm_glue(f))
-        return true;
-    return (str_starts_any(f->name, names) || str_has_any(f->name, parts)) &&
-           !frame_thread_function(f, &len);
 }
 
 bool frame_is_malloc(const struct shown_frame *f)
@@ -216,13 +127,6 @@ bool module_is_libc(const char *module)
     return str_starts_any(module, modules);
 }
 
-static bool is_runtime(const char *module)
-{
-    static const char *const modules[] = {"libstdc", "libc++",  "libgcc", "libpython",
-                                          "python2", "python3", NULL};
-    return str_starts_any(module, modules);
-}
-
 /* Extensions of Python's that do nothing but wait. */
 static bool is_waiting_module(const char *module)
 {
@@ -231,26 +135,32 @@ static bool is_waiting_module(const char *module)
     return str_starts_any(module, modules);
 }
 
+/* A function that a std::thread was made of is none, wherever its frame lies. */
+static bool is_native_glue(const struct shown_frame *f)
+{
+    size_t len;
+    if (f->libc)
+        return !frame_is_malloc(f);
+    if (f->interpreter || f->entry || (f->module && is_waiting_module(f->module)))
+        return true;
+    return known_row_of(f, KNOWN_GLUE) && !f->pool_loop && !frame_thread_function(f, &len);
+}
+
 bool is_glue_frame(const struct shown_frame *f)
 {
-    if (known_row_of(f, KNOWN_OWN) || known_row_of(f, KNOWN_LIBRARY))
+    enum known_kind owner = known_owner_of(f);
+    if (owner == KNOWN_OWN || owner == KNOWN_LIBRARY)
         return false;
-    if (known_row_of(f, KNOWN_GLUE))
-        return true;
     switch (f->kind) {
     case SHOWN_MARK:
     case SHOWN_WAIT:
         return true;
     case SHOWN_PYTHON:
-        return is_glue_python(f);
+        return known_row_of(f, KNOWN_GLUE) || (f->file && str_starts(f->file, "<frozen "));
     case SHOWN_NATIVE:
         break;
     }
-    if (f->libc)
-        return !frame_is_malloc(f);
-    if (f->interpreter || (f->module && (is_runtime(f->module) || is_waiting_module(f->module))))
-        return true;
-    return f->entry || (is_wrapper(f) && !f->pool_loop);
+    return is_native_glue(f);
 }
 
 /* Statically linked, or inlined from a header. */
@@ -271,9 +181,10 @@ static bool is_library_file(const struct shown_frame *f)
         "/usr/",       "/lib/",        "/lib64/",   "/nix/",          "/opt/conda",
         "/opt/intel/", "/opt/nvidia/", "/opt/rocm", "/opt/homebrew/", "/opt/amazon/",
         "/opt/hpcx",   "/opt/cray/",   NULL};
-    static const char *const parts[] = {"/.cache/",     "/jvm/",       "conda",
-                                        "/micromamba/", "/mambaforge", "/.pixi/",
-                                        "/spack/",      "/easybuild/", NULL};
+    /* "_MEI" and "_internal" are the folders of PyInstaller's programs. */
+    static const char *const parts[] = {"/.cache/",    "/jvm/",        "conda",       "/_MEI",
+                                        "/_internal/", "/micromamba/", "/mambaforge", "/.pixi/",
+                                        "/spack/",     "/easybuild/",  NULL};
     const char *path = f->module_path;
     if (!strstr(f->module, ".so"))
         return false; /* the program */
@@ -315,10 +226,9 @@ enum frame_role frame_role(const struct shown_frame *f, bool blocked)
 {
     if (f->guessed)
         return ROLE_GLUE;
-    if (known_row_of(f, KNOWN_OWN))
-        return ROLE_OWN;
-    if (known_row_of(f, KNOWN_LIBRARY))
-        return ROLE_LIBRARY;
+    enum known_kind owner = known_owner_of(f);
+    if (owner == KNOWN_OWN || owner == KNOWN_LIBRARY)
+        return owner == KNOWN_OWN ? ROLE_OWN : ROLE_LIBRARY;
     switch (f->kind) {
     case SHOWN_PYTHON:
         return python_role(f);

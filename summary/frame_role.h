@@ -53,5 +53,3 @@ bool frame_is_node_child(const struct shown_frame *f);
 /* SQLite, which sleeps only to try again for a lock that another connection has.
  * Source: SQLite's main.c (sqliteDefaultBusyCallback), wal.c (walTryBeginRead). */
 bool frame_is_sqlite(const struct shown_frame *f);
-/* Where a stack of Go's scheduler or of a goroutine begins, and what its threads wait in. */
-bool frame_is_go_glue(const struct shown_frame *f);

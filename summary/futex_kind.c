@@ -6,6 +6,7 @@
 #include "summary/frame_name.h"
 #include "summary/frame_role.h"
 #include "summary/known.h"
+#include "summary/python_module.h"
 
 struct named_kind {
     const char *name;
@@ -62,7 +63,7 @@ static const struct named_kind *of_libc(const char *name)
 static const struct named_kind *of_threading(const struct shown_frame *f)
 {
     const char *dot = strrchr(f->name, '.'); /* "Condition.wait"; "wait" before CPython 3.11 */
-    if (!f->file || !str_ends(f->file, "/threading.py"))
+    if (!f->file || !python_file_ends(f->file, "/threading.py"))
         return NULL;
     for (size_t i = 0; i < sizeof python_kinds / sizeof *python_kinds; i++)
         if (str_eq(dot ? dot + 1 : f->name, python_kinds[i].name))

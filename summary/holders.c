@@ -72,6 +72,29 @@ bool holders_is_for(struct holders *h, struct spot at, unsigned kinds)
     return some;
 }
 
+static bool is_remote(const struct holders *h, const struct blocker *b)
+{
+    static const char *const own[] = {"127.", "[::1]", "[::ffff:127.", "0.0.0.0", "[::]", NULL};
+    bool inet = b->net == NET_TCP || b->net == NET_UDP;
+    return b->kind == BLOCKER_PEER && !b->pid && inet && b->host.ix &&
+           !str_starts_any(profile_text(h->p, b->host), own);
+}
+
+bool holders_is_remote(struct holders *h, struct spot at)
+{
+    const struct wait_side *side = at.wait.ix ? holders_side(h, at) : NULL;
+    if (!side || side->thing != THING_EVENTS || !side->list.ix)
+        return side && is_remote(h, &side->blocker);
+    bool some = false;
+    const struct listed_blocker *one = profile_see_blocker(h->p, side->list);
+    for (; one; one = profile_see_blocker(h->p, one->next)) {
+        if (!is_remote(h, &one->blocker) && !is_its_own(&one->blocker))
+            return false;
+        some |= is_remote(h, &one->blocker);
+    }
+    return some && !side->more;
+}
+
 /* One that was there when the recording began may have been met after the one that waits. */
 static bool lives_during(const struct profile_thread *t, const struct run *run)
 {

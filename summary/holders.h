@@ -23,6 +23,9 @@ const struct wait_side *holders_side(struct holders *h, struct spot at);
 /* Is whoever ends AT's wait of KINDS, 1 << enum blocker_kind?  Of a poll's descriptors one at
  * least, and all others too, but for those by which the process wakes itself. */
 bool holders_is_for(struct holders *h, struct spot at, unsigned kinds);
+/* Is AT's wait for addresses that are not this machine's loopback, whose process was not found?
+ * Of this machine's own ones it is looked for. */
+bool holders_is_remote(struct holders *h, struct spot at);
 /* The thread that RUN's wait is for; NULL: unknown, or it is not recorded. */
 const struct profile_thread *holders_thread(struct holders *h, const struct run *run);
 /* The same; and where that is for a process its only thread.  Of several the kernel does not say

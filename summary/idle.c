@@ -59,9 +59,11 @@ const struct shown_frame *idle_pool_wait(const struct shown_frame *stack, size_t
         return &stack[reader - 1];
     /* A library of workers: its own all the way up, so that no task of a user is on the stack. */
     const char *pool = known_workers_of(f);
-    for (size_t i = caller; pool && i-- > 0;)
-        if (known_workers_of(&stack[i]) != pool && !stack[i].glue)
-            pool = NULL;
+    for (size_t i = caller; pool && i-- > 0;) {
+        const char *other = known_workers_of(&stack[i]);
+        if (!stack[i].glue && !(other && str_eq(other, pool)))
+            return NULL;
+    }
     return pool ? f : NULL;
 }
 

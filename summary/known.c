@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 #include "summary/frame_name.h"
 #include "summary/futex_kind.h"
 #include "summary/known_def.h"
+#include "summary/python_module.h"
 #include "summary/spinning.h"
 #include "summary/view.h"
 
@@ -54,17 +56,21 @@ static const struct key {
     {"poller", KNOWN_POLLER, ALONE, NULL, 0},
     {"answer", KNOWN_ANSWER, ALONE, NULL, 0},
     {"spin", KNOWN_SPIN, WITH_VALUE, spin_names, sizeof spin_names / sizeof *spin_names},
+    {"yields", KNOWN_YIELDS, WITH_VALUE, spin_names, sizeof spin_names / sizeof *spin_names},
+    {"within", KNOWN_WITHIN, WITH_VALUE, NULL, 0},
     {"futex", KNOWN_FUTEX, WITH_VALUE, futex_names, sizeof futex_names / sizeof *futex_names},
     {"sleeps", KNOWN_SLEEPS, WITH_VALUE, asked_names, sizeof asked_names / sizeof *asked_names},
     {"asks", KNOWN_ASKS, WITH_VALUE, asked_names, sizeof asked_names / sizeof *asked_names},
     {"own", KNOWN_OWN, ALONE, NULL, 0},
     {"library", KNOWN_LIBRARY, ALONE, NULL, 0},
-    {"glue", KNOWN_GLUE, ALONE, NULL, 0},
+    {"glue", KNOWN_GLUE, ALONE | WITH_VALUE, NULL, 0},
+    {"data", KNOWN_DATA, ALONE, NULL, 0},
     {"slow", KNOWN_SLOW, WITH_VALUE, NULL, 0},
     /* Of slow code: no kinds of their own. */
     {"remedy", KNOWN_KINDS, WITH_VALUE, NULL, 0},
     {"unless", KNOWN_KINDS, WITH_VALUE, NULL, 0},
     {"least", KNOWN_KINDS, WITH_VALUE, NULL, 0},
+    {"tested", KNOWN_KINDS, ALONE, NULL, 0},
 };
 
 /* ---- reading ---- */
@@ -73,7 +79,8 @@ struct reader {
     struct known_table *t;
     char *at; /* within a line, whose tokens are cut out in place */
     unsigned line;
-    char *value_end; /* of the value before, in a row; NULL: none, which a line could go on with */
+    char *value_end; /* of the text before, which may go on; NULL: none may */
+    bool open;       /* a quote has no end */
     struct err *err;
 };
 
@@ -99,6 +106,7 @@ static char *next_token(struct reader *r, bool *ret_quoted, char **ret_end)
             quoted = !quoted;
         else
             *end++ = *r->at;
+    r->open |= quoted;
     r->at += *r->at != '\0';
     *end = '\0';
     *ret_end = end;
@@ -113,12 +121,27 @@ static const struct key *find_key(const char *name)
     return NULL;
 }
 
-static int find_name(const struct key *key, const char *value)
+/* Which of N NAMES the LEN bytes at S are; below 0: none. */
+static int find_name(const char *const *names, size_t n, const char *s, size_t len)
 {
-    for (size_t i = 0; i < key->n_names; i++)
-        if (key->names[i] && str_eq(key->names[i], value))
+    for (size_t i = 0; i < n; i++)
+        if (names[i] && strlen(names[i]) == len && strncmp(names[i], s, len) == 0)
             return (int)i;
     return -1;
+}
+
+/* "gpu,nccl" */
+static int set_within(const struct reader *r, struct known_row *row, const char *value)
+{
+    for (const char *at = value; *at;) {
+        size_t len = strcspn(at, ",");
+        int kind = find_name(spin_names, SPIN_KINDS, at, len);
+        if (kind < 0)
+            return fail(r, "unknown value", value);
+        row->within |= 1U << kind;
+        at += len + (at[len] == ',');
+    }
+    return 0;
 }
 
 static int set_share(const struct reader *r, struct known_row *row, const char *value)
@@ -129,41 +152,61 @@ static int set_share(const struct reader *r, struct known_row *row, const char *
     return share ? 0 : fail(r, "no share from 0 to 1", value);
 }
 
-static void set_texts(struct known_row *row, const struct key *key, const char *value)
+/* Where VALUE of KEY belongs; NULL: it is no text. */
+static const char **text_of(struct known_row *row, const struct key *key)
 {
-    if (key->kind == KNOWN_POOL || key->kind == KNOWN_JOINED || key->kind == KNOWN_WORKERS)
-        row->pool = value;
-    else if (key->kind == KNOWN_LOOP)
-        row->loop = value;
-    else if (key->kind == KNOWN_SLOW)
-        row->slow = value;
-    else if (str_eq(key->name, "remedy"))
-        row->remedy = value;
-    else if (str_eq(key->name, "unless"))
-        row->unless = value;
+    if (key->kind == KNOWN_POOL || key->kind == KNOWN_JOINED)
+        return &row->pool;
+    if (key->kind == KNOWN_WORKERS)
+        return &row->workers;
+    if (key->kind == KNOWN_LOOP)
+        return &row->loop;
+    if (key->kind == KNOWN_GLUE)
+        return &row->glue;
+    if (key->kind == KNOWN_SLOW)
+        return &row->slow;
+    if (str_eq(key->name, "remedy"))
+        return &row->remedy;
+    return str_eq(key->name, "unless") ? &row->unless : NULL;
 }
 
+/* Where the number of one of KEY's names belongs; NULL: it has none. */
+static int *number_of(struct known_row *row, const struct key *key)
+{
+    if (key->kind == KNOWN_SPIN)
+        return &row->spin;
+    if (key->kind == KNOWN_YIELDS)
+        return &row->yields;
+    if (key->kind == KNOWN_FUTEX)
+        return &row->futex;
+    if (key->kind == KNOWN_SLEEPS)
+        return &row->sleeps;
+    return key->kind == KNOWN_ASKS ? &row->asks : NULL;
+}
+
+/* VALUE: NULL: none. */
 static int set(const struct reader *r, struct known_row *row, const struct key *key,
                const char *value)
 {
-    int name = key->n_names ? find_name(key, value) : 0;
-    if (name < 0)
+    const char **text = text_of(row, key);
+    int *number = number_of(row, key);
+    if (number)
+        *number = find_name(key->names, key->n_names, value, strlen(value));
+    if (number && *number < 0)
         return fail(r, "unknown value", value);
+    if (text && value)
+        *text = value;
     if (key->kind < KNOWN_KINDS)
         row->is |= 1U << key->kind;
     if (key->kind == KNOWN_JOINED)
         row->is |= 1U << KNOWN_POOL;
-    if (key->kind == KNOWN_SPIN)
-        row->spin = name;
-    else if (key->kind == KNOWN_FUTEX)
-        row->futex = name;
-    else if (key->n_names)
-        row->asked = name;
-    set_texts(row, key, value);
+    row->tested |= str_eq(key->name, "tested");
+    if (key->kind == KNOWN_WITHIN)
+        return set_within(r, row, value);
     return str_eq(key->name, "least") ? set_share(r, row, value) : 0;
 }
 
-/* KEY, KEY=VALUE, or what a value goes on with. */
+/* KEY, KEY=VALUE, or what a text goes on with. */
 static int read_word(struct reader *r, struct known_row *row, char *token, bool quoted, char *end)
 {
     if (quoted) {
@@ -177,24 +220,58 @@ static int read_word(struct reader *r, struct known_row *row, char *token, bool 
     if (value)
         *value++ = '\0';
     const struct key *key = find_key(token);
-    r->value_end = value ? end : NULL;
     if (!key)
         return fail(r, "unknown word", token);
-    if (!(key->forms & (value ? WITH_VALUE : ALONE)))
-        return fail(r, value ? "takes no value" : "needs a value", token);
+    r->value_end = value && text_of(row, key) ? end : NULL;
+    if (value && !(key->forms & WITH_VALUE))
+        return fail(r, "takes no value", token);
+    if (value ? !*value : !(key->forms & ALONE))
+        return fail(r, "needs a value", token);
     return set(r, row, key, value);
+}
+
+/* Cuts the pattern's marks off NAME.  A '*' at the end of a plain name is frame_name_has()'s. */
+static enum known_match match_of(char **name)
+{
+    size_t len = strlen(*name);
+    if (str_eq(*name, "*"))
+        return MATCH_ANY;
+    if (**name == '^') {
+        ++*name;
+        return MATCH_BEGINS;
+    }
+    if (**name == '*' && len > 2 && (*name)[len - 1] == '*') {
+        (*name)[len - 1] = '\0';
+        ++*name;
+        return MATCH_HAS;
+    }
+    return MATCH_NAME;
+}
+
+/* A '*' elsewhere would match nothing. */
+static bool has_odd_star(const char *name, enum known_match match)
+{
+    const char *star = match == MATCH_ANY ? NULL : strchr(name, '*');
+    return star && (match != MATCH_NAME || star == name || star[1]);
 }
 
 static int add_row(struct reader *r, char *function, char *in)
 {
     struct known_table *t = r->t;
+    enum known_match match = match_of(&function);
     if (!in)
         return fail(r, "no file or module, nor - for any native code", function);
+    if (!*function || !*in)
+        return fail(r, "an empty name", "");
+    if (has_odd_star(function, match))
+        return fail(r, "a * that is neither at the end nor around a part", function);
     t->rows = array_reserve(t->rows, &t->capacity, t->n + 1, sizeof *t->rows);
     t->rows[t->n++] = (struct known_row){.function = function,
+                                         .match = match,
                                          .in = str_eq(in, "-") ? NULL : in,
                                          .python = str_ends(in, ".py"),
-                                         .least_share = usual_least_share};
+                                         .least_share = usual_least_share,
+                                         .line = r->line};
     r->value_end = NULL;
     return 0;
 }
@@ -205,62 +282,60 @@ static int read_line(struct reader *r, char *line)
     bool quoted;
     char *end;
     char *token;
+    int rc = 0;
     bool goes_on = isspace((unsigned char)*line);
     r->at = line;
-    if (!goes_on && (token = next_token(r, &quoted, &end))) {
-        int rc = add_row(r, token, next_token(r, &quoted, &end));
-        if (rc < 0)
-            return rc;
-    }
-    while ((token = next_token(r, &quoted, &end))) {
+    if (!goes_on && (token = next_token(r, &quoted, &end)))
+        rc = add_row(r, token, next_token(r, &quoted, &end));
+    while (rc == 0 && !r->open && (token = next_token(r, &quoted, &end))) {
         if (!r->t->n)
-            return fail(r, "no row to go on with", token);
-        int rc = read_word(r, &r->t->rows[r->t->n - 1], token, quoted, end);
-        if (rc < 0)
-            return rc;
+            rc = fail(r, "no row to go on with", token);
+        else if (!r->open)
+            rc = read_word(r, &r->t->rows[r->t->n - 1], token, quoted, end);
     }
-    return 0;
-}
-
-static int check_quotes(const struct reader *r, const char *line)
-{
-    size_t n = 0;
-    for (const char *at = line; *at; at++)
-        n += *at == '"';
-    return n % 2 && line[strspn(line, " \t")] != '#' ? fail(r, "a quote has no end", "") : 0;
+    return r->open ? fail(r, "a quote has no end", "") : rc;
 }
 
 /* Adds the rows of TEXT. */
 static int read_rows(struct known_table *t, const char *text, struct err *err)
 {
+    static const char order_mark[] = "\xEF\xBB\xBF"; /* of editors elsewhere */
     struct reader r = {.t = t, .err = err};
-    char *copy = xstrdup(text);
+    char *copy = xstrdup(text + (str_starts(text, order_mark) ? strlen(order_mark) : 0));
+    int rc = 0;
     t->texts = array_reserve(t->texts, &t->texts_capacity, t->n_texts + 1, sizeof *t->texts);
     t->texts[t->n_texts++] = copy;
-    for (char *line = copy, *next; line; line = next) {
+    for (char *line = copy, *next; line && rc == 0; line = next) {
         next = strchr(line, '\n');
         if (next)
             *next++ = '\0';
         r.line++;
-        int rc = check_quotes(&r, line);
-        if (rc == 0)
-            rc = read_line(&r, line);
-        if (rc < 0)
-            return rc;
+        rc = read_line(&r, line);
     }
-    return 0;
+    return rc;
 }
 
-static int check_slow(const struct known_table *t, struct err *err)
+/* What only a whole row can have wrong; NULL: nothing. */
+static const char *wrong_with(const struct known_row *row)
 {
-    enum { MOST = KNOWN_MOST_SLOW / 2 };
+    if (!row->is)
+        return "the row says nothing";
+    if (!row->slow != !row->remedy)
+        return "slow= and remedy= belong together";
+    bool of_slow = row->unless || row->least_share != usual_least_share;
+    return of_slow && !row->slow ? "least= and unless= are for slow=" : NULL;
+}
+
+static int check_rows(const struct known_table *t, struct err *err)
+{
+    enum { MOST = KNOWN_MOST_SLOW / 4 };
     size_t n = 0;
     for (size_t i = 0; i < t->n; i++) {
         const struct known_row *row = &t->rows[i];
-        bool slow = row->is >> KNOWN_SLOW & 1;
-        if (slow != (row->remedy != NULL))
-            return err_set(err, -EINVAL, "slow= and remedy= belong together: %s", row->function);
-        n += slow;
+        const char *wrong = wrong_with(row);
+        n += row->slow != NULL;
+        if (wrong)
+            return err_set(err, -EINVAL, "line %u: %s", row->line, wrong);
     }
     return n <= MOST ? 0 : err_set(err, -EINVAL, "more than %d rows of slow code", MOST);
 }
@@ -270,11 +345,14 @@ int known_init(struct known_table *t, const char *text, struct err *err)
     *t = (struct known_table){.n = 0};
     int rc = text ? read_rows(t, text, err) : 0;
     if (rc == 0)
-        rc = check_slow(t, err);
+        rc = check_rows(t, err);
     if (rc < 0)
         t->n = 0;
     struct err own = {0};
+    const size_t n_users = t->n;
     (void)read_rows(t, known_def, &own); /* the test known reads it, too */
+    for (size_t i = n_users; i < t->n; i++)
+        t->rows[i].built_in = true;
     return rc;
 }
 
@@ -294,22 +372,25 @@ void known_release(struct known_table *t)
 
 /* ---- finding ---- */
 
-/* The C library's functions have prefixes, and "*" stands for their ends: "__isoc99_sscanf", and no
- * getrandom() for random(). */
+/* The C library's functions have prefixes, and "*" stands for their ends. */
 static bool is_libc_function(const char *name, const char *function)
 {
+    static const char *const prefixes[] = {"__isoc99_", "__isoc23_", "__libc_", "__new_", "__old_"};
+    const char *plain = frame_libc_name(name);
     size_t len = strlen(function);
-    size_t n = strlen(name);
     if (function[len - 1] == '*')
-        return strncmp(frame_libc_name(name), function, len - 1) == 0;
-    return str_eq(frame_libc_name(name), function) ||
-           (str_ends(name, function) && n > len && name[n - len - 1] == '_');
+        return strncmp(plain, function, len - 1) == 0;
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (str_starts(name, prefixes[i]) && str_eq(name + strlen(prefixes[i]), function))
+            return true;
+    return str_eq(plain, function);
 }
 
 static bool is_in(const struct known_row *row, const struct shown_frame *f)
 {
     if (f->kind == SHOWN_PYTHON || row->python)
-        return f->kind == SHOWN_PYTHON && row->python && f->file && str_ends(f->file, row->in);
+        return f->kind == SHOWN_PYTHON && row->python && f->file &&
+               python_file_ends(f->file, row->in);
     if (f->kind != SHOWN_NATIVE || !row->in)
         return f->kind == SHOWN_NATIVE;
     if (str_eq(row->in, "libc"))
@@ -317,27 +398,64 @@ static bool is_in(const struct known_row *row, const struct shown_frame *f)
     return (f->file && str_ends(f->file, row->in)) || (f->module && str_starts(f->module, row->in));
 }
 
-bool known_is_of(const struct known_row *row, const struct shown_frame *f)
+static bool is_named(const struct known_row *row, const struct shown_frame *f)
 {
-    if (!is_in(row, f))
-        return false;
-    if (str_eq(row->function, "*"))
+    if (f->nameless) /* it has its module's name */
+        return row->match == MATCH_ANY;
+    switch (row->match) {
+    case MATCH_ANY:
         return true;
+    case MATCH_BEGINS:
+        return str_starts(f->name, row->function);
+    case MATCH_HAS:
+        return strstr(f->name, row->function) != NULL;
+    case MATCH_NAME:
+        break;
+    }
     if (row->in && str_eq(row->in, "libc"))
         return is_libc_function(f->name, row->function);
     /* "PMPI_Recv" is another name of "MPI_Recv". */
     return frame_name_has(f->name + str_starts(f->name, "PMPI_"), row->function);
 }
 
+bool known_is_of(const struct known_row *row, const struct shown_frame *f)
+{
+    return is_in(row, f) && is_named(row, f);
+}
+
+/* The first characters of NAME's components, where frame_name_has() looks: most rows begin with
+ * another one. */
+struct first_chars {
+    bool has[UCHAR_MAX + 1];
+};
+
+static struct first_chars first_chars_of(const char *name)
+{
+    struct first_chars ret = {.has = {false}};
+    for (const char *at = name; *at; at++)
+        if (at == name || strchr(":.<", at[-1]) || (at == name + 1 && *name == 'P'))
+            ret.has[(unsigned char)*at] = true;
+    return ret;
+}
+
+static bool may_be_of(const struct known_row *row, const struct first_chars *chars)
+{
+    bool libc = row->in && str_eq(row->in, "libc");
+    return row->match != MATCH_NAME || libc || chars->has[(unsigned char)*row->function];
+}
+
 bool known_find(const struct known_table *t, const struct shown_frame *f, struct known_marks *ret)
 {
+    const struct first_chars chars = first_chars_of(f->name);
     bool any = false;
     *ret = (struct known_marks){.row = {NULL}};
     for (size_t i = 0; i < t->n; i++) {
         const struct known_row *row = &t->rows[i];
-        if (!known_is_of(row, f))
+        if (!may_be_of(row, &chars) || !known_is_of(row, f))
             continue;
         any = true;
+        ret->within |= row->within;
+        ret->module_within |= row->match == MATCH_ANY ? row->within : 0;
         for (int kind = 0; kind < KNOWN_KINDS; kind++)
             if (row->is >> kind & 1 && !ret->row[kind])
                 ret->row[kind] = row;
@@ -350,14 +468,36 @@ const struct known_row *known_row_of(const struct shown_frame *f, enum known_kin
     return f->known ? f->known->row[kind] : NULL;
 }
 
+/* The rows of the table lie in its order. */
+enum known_kind known_owner_of(const struct shown_frame *f)
+{
+    static const enum known_kind owners[] = {KNOWN_OWN, KNOWN_LIBRARY, KNOWN_GLUE};
+    const struct known_row *first = NULL;
+    enum known_kind owner = KNOWN_KINDS;
+    for (size_t i = 0; i < sizeof owners / sizeof *owners; i++) {
+        const struct known_row *row = known_row_of(f, owners[i]);
+        if (row && (!first || row < first)) {
+            first = row;
+            owner = owners[i];
+        }
+    }
+    return owner;
+}
+
 const char *known_workers_of(const struct shown_frame *f)
 {
     const struct known_row *row = known_row_of(f, KNOWN_WORKERS);
-    return row ? row->pool : NULL;
+    return row ? row->workers : NULL;
 }
 
 const char *known_pool_of(const struct shown_frame *f)
 {
     const struct known_row *row = known_row_of(f, KNOWN_POOL);
     return row && row->pool ? row->pool : known_workers_of(f);
+}
+
+const char *known_glue_of(const struct shown_frame *f)
+{
+    const struct known_row *row = known_row_of(f, KNOWN_GLUE);
+    return row ? row->glue : NULL;
 }

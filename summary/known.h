@@ -19,30 +19,47 @@ enum known_kind {
     KNOWN_POLLER,  /* what such a loop polls by, whichever it is */
     KNOWN_ANSWER,  /* runs a loop of its own until the one answer is there that it waits for */
     KNOWN_SPIN,    /* waits by asking again and again */
+    KNOWN_YIELDS,  /* its sched_yield() is such a wait, if it is stripped */
+    KNOWN_WITHIN,  /* the library's own code in such a wait */
     KNOWN_FUTEX,   /* makes a lock of a futex */
     KNOWN_SLEEPS,  /* sleeps in a loop until something is so */
     KNOWN_ASKS,    /* asks whether something is so, and does not wait for it */
     KNOWN_OWN,     /* the user's own code, wherever it lies */
     KNOWN_LIBRARY, /* a library's */
     KNOWN_GLUE,    /* leads to a wait, or to the user's first function */
+    KNOWN_DATA,    /* passes data to another process: pickles, sends, receives, unpickles */
     KNOWN_SLOW,    /* is slow, and something else is faster */
     KNOWN_KINDS,
 };
-/* Rows of slow code are bits; half of them may be the user's. */
+/* Rows of slow code are bits; a quarter of them may be the user's. */
 enum { KNOWN_MOST_SLOW = 64 };
+enum known_match {
+    MATCH_NAME,   /* as in frame_name_has(), of libc without its prefixes */
+    MATCH_ANY,    /* "*" */
+    MATCH_BEGINS, /* "^std::": the whole name begins so */
+    MATCH_HAS,    /* "*FnOnce*": it has that anywhere */
+};
 struct known_row {
-    const char *function; /* as in frame_name_has(), of libc without its prefixes; "*": any */
+    const char *function;
+    enum known_match match;
     /* The end of its file's path, or the beginning of its module's name; "libc": a function of the
      * C library; NULL: any native code. */
     const char *in;
-    unsigned is;             /* 1 << enum known_kind */
-    const char *pool, *loop; /* the names of its threads, of the loop; NULL: none */
-    int spin, futex, asked;  /* enum spin_kind, futex_kind, asked */
+    unsigned is; /* 1 << enum known_kind */
+    /* The names of a pool's threads, of those of a library of workers, of the loop, of threads in
+     * nothing but such glue; NULL: none. */
+    const char *pool, *workers, *loop, *glue;
+    /* enum spin_kind, twice; futex_kind; asked, twice */
+    int spin, yields, futex, sleeps, asks;
+    unsigned within; /* 1 << enum spin_kind */
     /* Of slow code: what comes before its share of the time, what behind it, the end of a file that
      * says that it is for something else, and the share from which on it is told. */
     const char *slow, *remedy, *unless;
     double least_share;
-    bool python; /* IN is a file of Python source */
+    bool python;   /* IN is a file of Python source */
+    bool tested;   /* a fixture of the real library has it (tests/situations/judge_fixtures) */
+    bool built_in; /* and not the user's */
+    unsigned line; /* in its text, from 1 on */
 };
 struct known_table {
     struct known_row *rows; /* the user's first: of several the first one counts */
@@ -50,9 +67,10 @@ struct known_table {
     char **texts; /* what the rows' texts lie in */
     size_t n_texts, texts_capacity;
 };
-/* The first row of each kind that a frame is of; NULL: none. */
 struct known_marks {
-    const struct known_row *row[KNOWN_KINDS];
+    const struct known_row *row[KNOWN_KINDS]; /* the first of each kind that a frame is of; NULL */
+    unsigned within;                          /* of all rows that it is of */
+    unsigned module_within;                   /* of those that are of its whole module */
 };
 struct shown_frame;
 
@@ -68,8 +86,13 @@ bool known_is_of(const struct known_row *row, const struct shown_frame *f);
 bool known_find(const struct known_table *t, const struct shown_frame *f, struct known_marks *ret);
 /* F's row of KIND, as the view found it; NULL: none. */
 const struct known_row *known_row_of(const struct shown_frame *f, enum known_kind kind);
+/* Whose F is: KNOWN_OWN, KNOWN_LIBRARY or KNOWN_GLUE, by the first row that says one of them;
+ * KNOWN_KINDS: none does. */
+enum known_kind known_owner_of(const struct shown_frame *f);
 /* The name of the threads of F's pool that have none of their own ("omp worker"); NULL: not a known
  * pool's frame. */
 const char *known_pool_of(const struct shown_frame *f);
-/* The same for F's module alone, all of whose threads are a pool's. */
+/* The name of threads in nothing but glue as F is; NULL: that is not known. */
+const char *known_glue_of(const struct shown_frame *f);
+/* The same as known_pool_of() for F's module alone, all of whose threads are a pool's. */
 const char *known_workers_of(const struct shown_frame *f);

@@ -39,8 +39,11 @@ static bool is_rest(const struct groups *g, const struct run *run, unsigned caus
     enum cause cause = cause_of_run(g->tree, g->v, run);
     uint32_t node = call_tree_of(g->tree, run->at);
     bool helper = causes == MAY_REST;
+    if (call_tree_node(g->tree, node).idle) /* also on the way to its wait */
+        return true;
     if (cause == CAUSE_PEER)
-        return helper && run->state == RUN_BLOCKED && may_be_for_work(g->tree, node, n);
+        return helper && run->state == RUN_BLOCKED && may_be_for_work(g->tree, node, n) &&
+               !is_for_result(g->tree, node);
     return causes >> cause & 1 && !(cause == CAUSE_CONDITION && is_for_result(g->tree, node));
 }
 

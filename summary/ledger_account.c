@@ -41,8 +41,8 @@ void account_add(struct account *account, const struct profile_thread *leader,
 /* ---- waits for nobody in particular ---- */
 
 /* Is RUN, of THREAD, a wait for another process? */
-static bool is_for_outside(const struct accounts *a, const struct profile_thread *thread,
-                           const struct run *run)
+static bool is_for_other_process(const struct accounts *a, const struct profile_thread *thread,
+                                 const struct run *run)
 {
     if (cause_of_run(a->g->tree, a->g->v, run) != CAUSE_PEER)
         return false;
@@ -51,13 +51,15 @@ static bool is_for_outside(const struct accounts *a, const struct profile_thread
 }
 
 /* Is RUN, of THREAD, a wait for somebody who may be BUSY so?  A thread that is kept from its work
- * ends no wait for another process. */
+ * ends no wait for another process, and nobody here one for another machine. */
 static bool is_open_wait(const struct accounts *a, const struct profile_thread *thread,
                          const struct run *run, enum busy_with busy)
 {
     enum wait_class class = class_of_run(a->g->tree, run);
-    return class == CLASS_GIL ||
-           (class == CLASS_ORDINARY && !(busy == BUSY_KEPT && is_for_outside(a, thread, run)));
+    if (class == CLASS_GIL)
+        return true;
+    return class == CLASS_ORDINARY && !holders_is_remote(a->h, run->at) &&
+           !(busy == BUSY_KEPT && is_for_other_process(a, thread, run));
 }
 
 /* Splits the time of SHARE in its thread's waits for somebody who may be BUSY so, and the rest. */
@@ -87,32 +89,58 @@ static void keep(struct share *share, struct intervals rest)
     share->times = rest;
 }
 
-static bool are_children(const struct groups *g, const struct thread_group *group,
-                         process_id parent)
+/* For how long T lived. */
+static int64_t life_ns(const struct profile_thread *t)
 {
-    process_id process = group->threads[0]->thread->process;
-    return profile_see_process(g->p, process)->parent.ix == parent.ix;
+    return t->n_folded ? t->lived_ns : t->end_ns - t->start_ns;
 }
 
-/* Books WAITS with the groups of PARENT's children, by the parts of their lives that each has: who
- * starts one after the other waits for each, and those that have ended are sums, in no order. */
+/* The commands of PARENT: their main threads, which end them. */
+static int64_t commands_life_ns(const struct groups *g, process_id parent)
+{
+    int64_t ns = 0;
+    for (size_t i = 0; i < g->summaries.n; i++) {
+        const struct profile_thread *t = g->summaries.threads[i].thread;
+        ns += commands_has(g->p, t, parent) && groups_of(g, t) ? life_ns(t) : 0;
+    }
+    return ns;
+}
+
+/* Books WAITS with PARENT's commands, by the parts of their lives that each has: who starts one
+ * after the other waits for each, and those that have ended are sums, in no order. */
 static void book_commands(struct accounts *a, const struct booking *b, process_id parent,
                           const struct intervals *waits)
 {
-    int64_t all_ns = 0;
-    for (size_t i = 0; i < a->g->n; i++)
-        all_ns += are_children(a->g, &a->g->items[i], parent) ? a->g->items[i].wall_ns : 0;
-    for (size_t i = 0; i < a->g->n; i++) {
-        struct thread_group *group = &a->g->items[i];
-        if (!are_children(a->g, group, parent))
+    const int64_t all_ns = commands_life_ns(a->g, parent);
+    for (size_t i = 0; i < a->g->summaries.n; i++) {
+        const struct profile_thread *t = a->g->summaries.threads[i].thread;
+        struct thread_group *group = groups_of(a->g, t);
+        if (!group || !commands_has(a->g->p, t, parent))
             continue;
         struct account *account = account_of(a, group, LEDGER_MEANWHILE);
-        for (size_t k = 0; k < group->n; k++) {
-            tally_add_thread(&account->tally, group->threads[k]->thread);
-            add_leader(account, b->leader);
-        }
-        double part = share_of(group->wall_ns, all_ns);
-        account->ns += (int64_t)(part * (double)booking_ns(b, waits));
+        tally_add_thread(&account->tally, t);
+        add_leader(account, b->leader);
+        account->ns += (int64_t)(share_of(life_ns(t), all_ns) * (double)booking_ns(b, waits));
+    }
+}
+
+/* Does the process PARENT start one command after the other? */
+static bool has_commands(const struct groups *g, process_id parent)
+{
+    const struct commands commands = commands_of(g->p, parent);
+    return commands_in_turn(g->p, &commands) && commands_life_ns(g, parent) > 0;
+}
+
+/* Splits the time of SHARE in its thread's waits for children, and the rest. */
+static void split_waits_for_children(const struct accounts *a, const struct share *share,
+                                     struct intervals *ret_waits, struct intervals *ret_rest)
+{
+    struct run_parts p = run_parts_of(share->thread, share->times.items, share->times.n);
+    *ret_waits = *ret_rest = (struct intervals){.n = 0};
+    while (run_parts_next(&p)) {
+        bool is_wait =
+            p.run->state == RUN_BLOCKED && cause_of_run(a->g->tree, a->g->v, p.run) == CAUSE_CHILD;
+        intervals_join(is_wait ? ret_waits : ret_rest, p.when);
     }
 }
 
@@ -122,23 +150,14 @@ static void book_children(struct accounts *a, const struct booking *b, struct sh
 {
     process_id parent = share->thread->process;
     struct thread_group *children = groups_of_children(a->g, parent);
-    const struct commands commands = commands_of(a->g->p, parent);
-    bool in_turn = commands_in_turn(a->g->p, &commands);
     struct intervals *waits = &share->for_children;
-    struct intervals rest = {.n = 0};
-    struct run_parts p = run_parts_of(share->thread, share->times.items, share->times.n);
-    while ((children || in_turn) && run_parts_next(&p)) {
-        bool is_wait =
-            p.run->state == RUN_BLOCKED && cause_of_run(a->g->tree, a->g->v, p.run) == CAUSE_CHILD;
-        intervals_join(is_wait ? waits : &rest, p.when);
-    }
-    if (!waits->n) {
-        intervals_release(&rest);
+    struct intervals rest;
+    if (!children && !has_commands(a->g, parent))
         return;
-    }
-    if (children)
+    split_waits_for_children(a, share, waits, &rest);
+    if (waits->n && children)
         book_waits(a, b, children, waits);
-    else
+    else if (waits->n)
         book_commands(a, b, parent, waits);
     keep(share, rest);
 }

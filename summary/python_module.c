@@ -37,6 +37,39 @@ const char *python_installed_path(const char *file)
     return in_standard_library(file);
 }
 
+/* Source: sys.stdlib_module_names of CPython 3.8 to 3.14, without what no program runs, and names
+ * that a script of the user's may well have. */
+static const char standard_modules[] =
+    " _collections_abc _compat_pickle _compression _markupbase _py_abc _pydecimal _pyio _pylong "
+    "_sitebuiltins _strptime _threading_local _weakrefset abc argparse ast asynchat asyncio "
+    "asyncore base64 bisect bz2 cProfile codecs codeop collections colorsys compileall "
+    "concurrent configparser contextlib contextvars copy copyreg csv ctypes curses dataclasses "
+    "datetime dbm decimal difflib email encodings enum filecmp fileinput fnmatch fractions "
+    "ftplib functools genericpath getpass gettext glob graphlib gzip hashlib heapq hmac html "
+    "http imaplib imp importlib inspect io ipaddress json linecache locale logging lzma mailbox "
+    "mimetypes modulefinder multiprocessing ntpath optparse os pathlib pickle pkgutil platform "
+    "plistlib poplib posixpath pprint pstats pty py_compile pydoc queue random re reprlib runpy "
+    "sched secrets selectors shelve shlex shutil signal smtpd smtplib socket socketserver "
+    "sqlite3 sre_compile sre_parse ssl statistics string struct subprocess tarfile tempfile "
+    "textwrap threading tokenize tomllib traceback tracemalloc tty typing unittest urllib uuid "
+    "warnings weakref wsgiref xml xmlrpc zipapp zipfile zipimport zoneinfo ";
+
+bool python_is_frozen_library(const char *file)
+{
+    size_t len = strcspn(file, "/.");
+    if (*file == '/' || *file == '<' || !len)
+        return false;
+    for (const char *at = standard_modules; (at = strchr(at, ' ')) && at[1];)
+        if (strncmp(++at, file, len) == 0 && at[len] == ' ')
+            return true;
+    return false;
+}
+
+bool python_file_ends(const char *file, const char *end)
+{
+    return str_ends(file, end) || (*end == '/' && str_eq(file, end + 1));
+}
+
 size_t python_package_length(const char *installed_path)
 {
     return strcspn(installed_path, "/.");

@@ -3,6 +3,12 @@
 
 #include "base/text.h"
 
+/* Is END the end of FILE's path?  In a frozen program (PyInstaller) "threading.py" is the whole
+ * path, and END "/threading.py". */
+bool python_file_ends(const char *file, const char *end);
+/* Is FILE, a relative path, that of a module of the standard library in a frozen program
+ * (PyInstaller), whose code has no other path? */
+bool python_is_frozen_library(const char *file);
 /* The path of FILE within the standard library or the installed packages, "sympy/core/basic.py" of
  * "/venv/lib/python3.11/site-packages/sympy/core/basic.py".  It is a part of FILE; NULL: FILE is
  * the user's. */

@@ -95,12 +95,11 @@ static void sort_nodes(struct tally *time, uint32_t work, uint32_t first, struct
  * queues only take. */
 static bool may_work(const struct call_tree *tree, uint32_t work, bool below)
 {
-    static const char *const queues[] = {"/threading.py", "/queue.py", NULL};
     const struct call_node at = call_tree_node(tree, work);
     if (at.role == ROLE_OWN)
         return true;
     return below && at.role == ROLE_LIBRARY && at.frame->kind == SHOWN_PYTHON && at.frame->file &&
-           !str_ends_any(at.frame->file, queues) && !known_row_of(at.frame, KNOWN_TAKES);
+           !known_row_of(at.frame, KNOWN_TAKES);
 }
 
 /* The function that the waits and what is past them have in common: the innermost that calls

@@ -95,6 +95,12 @@ static void add_spin(const struct scene *s, const struct thread_group *group, do
         text_addf(words, " %s", remedy);
 }
 
+/* For how long GROUP spins, or waits for a CPU to do so. */
+static int64_t spin_and_wait_ns(const struct thread_group *group)
+{
+    return group->class_ns[CLASS_SPIN] + group->runqueue_ns;
+}
+
 void rule_spinning(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     struct call_path path;
@@ -102,7 +108,8 @@ void rule_spinning(const struct scene *s, struct thread_group *group, struct fin
     int64_t cpu_ns = spinning_cpu_ns(s, group);
     double of_cpu = share_of(cpu_ns, group->cpu_ns);
     double cpus = share_of(cpu_ns, s->wall_ns);
-    bool crowded = share < of_cpu / 2 && cpus >= spin_cpus && of_cpu >= spin_share_of_cpu;
+    double spun = share_of(spin_and_wait_ns(group), group->wall_ns);
+    bool crowded = share < spun / 2 && cpus >= spin_cpus && of_cpu >= spin_share_of_cpu;
     add_figure(f, "share", share);
     f->share = share;
     if ((share < worth_telling && !crowded) || !heaviest_in_class(&group->tally, CLASS_SPIN, &path))

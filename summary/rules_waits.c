@@ -100,24 +100,30 @@ static bool is_kept(const struct scene *s, const struct thread_group *group, uin
     return s->lead && !s->lead->leads && group != s->lead && futex && locks >> at.futex & 1;
 }
 
-/* Does GROUP wait for whoever comes, as a server for its clients, for most of its waits of NS?
- * What others do meanwhile keeps it from nothing. */
-static bool waits_for_clients(const struct scene *s, const struct thread_group *group, int64_t ns)
+/* Does RUN wait for whoever comes, as a server for its clients, or for another machine? */
+static bool is_for_outside(const struct scene *s, const struct run *run)
 {
     static const unsigned anybody = 1U << BLOCKER_LISTENER | 1U << BLOCKER_CLIENT;
-    int64_t clients_ns = 0;
+    if (run->state != RUN_BLOCKED)
+        return false;
+    if (holders_is_remote(s->holders, run->at))
+        return true;
+    if (!holders_is_for(s->holders, run->at, anybody))
+        return false;
+    const struct blocker *b = &holders_side(s->holders, run->at)->blocker;
+    return !b->pid && b->net != NET_UDP; /* it sends to a client, or asked for a datagram */
+}
+
+/* Does GROUP for most of its waits of NS?  What others do meanwhile keeps it from nothing. */
+static bool waits_for_outside(const struct scene *s, const struct thread_group *group, int64_t ns)
+{
+    int64_t outside_ns = 0;
     for (size_t i = 0; i < group->n; i++) {
         const struct profile_thread *t = group->threads[i]->thread;
-        for (size_t k = 0; k < t->n_runs; k++) {
-            const struct run *run = &t->runs[k];
-            if (run->state != RUN_BLOCKED || !holders_is_for(s->holders, run->at, anybody))
-                continue;
-            const struct blocker *b = &holders_side(s->holders, run->at)->blocker;
-            bool sends_or_asked = b->pid || b->net == NET_UDP; /* to a client; a datagram */
-            clients_ns += sends_or_asked ? 0 : run->weights.wall_ns;
-        }
+        for (size_t k = 0; k < t->n_runs; k++)
+            outside_ns += is_for_outside(s, &t->runs[k]) ? t->runs[k].weights.wall_ns : 0;
     }
-    return clients_ns > ns / 2;
+    return outside_ns > ns / 2;
 }
 
 /* ": 75% of main's time ends there.", of a GROUP that waits for SHARE of its time, for the PART of
@@ -157,7 +163,7 @@ void rule_waits_meanwhile(const struct scene *s, struct thread_group *group, str
         return;
     struct intervals waits = intervals_of(s, group->threads[0]->thread, classes);
     struct meanwhile m = {0};
-    if (is_kept(s, group, path.node) && !waits_for_clients(s, group, ns))
+    if (is_kept(s, group, path.node) && !waits_for_outside(s, group, ns))
         m = rule_meanwhile_of(s, group, classes);
     struct thread_group *busy = m.busy;
     add_figure(f, "candidates", (double)m.candidates);
@@ -233,7 +239,6 @@ static void add_others(const struct scene *s, const struct thread_group *group, 
         if (!call_paths_heaviest(&others[i]->tally, &path, 1))
             continue;
         f->also = f->also ? f->also : others[i]->noun;
-        f->tells_others = true;
         text_addf(words, " %s %s ", others[i]->noun, others[i]->plural ? "are" : "is");
         add_percent(words, share_of(path.ns, others[i]->wall_ns));
         text_add(words, " in ");

@@ -30,7 +30,7 @@ static struct slow_frame look_at(const struct slow_code *all, const struct shown
         const struct known_row *row = all->rows[i];
         ret.rows |= is_of(f, path, row) ? UINT64_C(1) << i : 0;
         ret.unless |=
-            python && row->unless && str_ends(f->file, row->unless) ? UINT64_C(1) << i : 0;
+            python && row->unless && python_file_ends(f->file, row->unless) ? UINT64_C(1) << i : 0;
     }
     return ret;
 }

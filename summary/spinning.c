@@ -7,66 +7,26 @@
 
 const char spinning_file[] = "[on-cpu]";
 
-enum { MAX_LISTED = 16 };
-
-/* The waits, whose functions known.def has.  MODULES and NAMES, each a beginning, are what may
- * stand inside of the waiting function: the library's own code. */
+/* The waits, whose functions, and whose libraries' own code, known.def has. */
 static const struct {
     const char *name, *words, *remedy;
-    const char *modules[MAX_LISTED + 1], *names[MAX_LISTED + 1];
-    const char
-        *yielding[MAX_LISTED + 1]; /* modules whose sched_yield() is this wait, if stripped */
-    bool workers; /* a thread of nothing but these modules waits for work, whatever is stripped */
+    bool workers; /* a thread of nothing but its modules waits for work, whatever is stripped */
 } kinds[SPIN_KINDS] = {
-    [SPIN_GPU] = {.name = "[spinning: waits for GPU]",
-                  .words = "for the GPU",
-                  .remedy = "cudaDeviceScheduleBlockingSync lets it sleep.",
-                  .modules = {"libcuda", "libnvidia", "libamdhip", "libhsa-", "libnvcuda"},
-                  .names = {"cudart::", "__cudart", "hsa_", "rocr::", "hip::"}},
-    [SPIN_NCCL] = {.name = "[spinning: NCCL progress]",
-                   .words = "for messages of NCCL",
-                   .remedy = "",
-                   .modules = {"libnccl", "librccl", "libcuda", "libnvidia", "libibverbs",
-                               "libmlx"},
-                   .names = {"nccl"}},
-    [SPIN_OPENMP] = {.name = "[spinning: OpenMP barrier]",
-                     .words = "at OpenMP barriers",
-                     .remedy = "OMP_WAIT_POLICY=passive lets its threads sleep.",
-                     .modules = {"libgomp", "libiomp5", "libomp.so", "libomp5", "libomp-"},
-                     .names = {"gomp_", "GOMP_", "__kmp", "kmp_flag"},
-                     .workers = true},
-    [SPIN_OPENMP_LOCK] = {.name = "[spinning: OpenMP lock]",
-                          .words = "for OpenMP locks",
-                          .remedy = "OMP_WAIT_POLICY=passive lets its threads sleep.",
-                          .modules = {"libgomp", "libiomp5", "libomp.so", "libomp5", "libomp-"},
-                          .names = {"gomp_", "GOMP_", "__kmp", "omp_"}},
-    [SPIN_TBB] = {.name = "[spinning: TBB waits for tasks]",
-                  .words = "for tasks of TBB",
-                  .remedy = "",
-                  .modules = {"libtbb.so", "libtbb-"},
-                  .names = {"tbb::detail::r1::", "tbb::internal::"},
-                  .workers = true},
-    [SPIN_BLAS] = {.name = "[spinning: BLAS worker]",
-                   .words = "for work of BLAS",
-                   .remedy = "OPENBLAS_THREAD_TIMEOUT=4 lets it sleep sooner.",
-                   .yielding = {"libopenblas", "libscipy_openblas"}},
-    [SPIN_UCX] = {.name = "[spinning: UCX progress]",
-                  .words = "for messages of UCX",
-                  .remedy = "",
-                  .modules = {"libucp", "libuct", "libucs", "libucm", "libibverbs", "libmlx"},
-                  .names = {"ucp_", "uct_", "ucs_"}},
-    [SPIN_MPI] = {.name = "[spinning: MPI progress]",
-                  .words = "for messages of MPI",
-                  .remedy = "",
-                  .modules = {"libmpi", "libpmpi", "libopen-pal", "libopen-rte", "mca_",
-                              "libfabric", "libpsm", "libucp", "libuct", "libucs", "libucm",
-                              "libibverbs", "libmlx", "libevent"},
-                  .names = {"opal_", "ompi_", "mca_", "MPI_", "MPID", "MPIR_", "PMPI_", "ucp_",
-                            "uct_", "ucs_"}},
-    [SPIN_LOCK] = {.name = "[spinning: spin lock]", .words = "for spin locks", .remedy = ""},
-    [SPIN_YIELD] = {.name = "[spinning: sched_yield]",
-                    .words = "in sched_yield",
-                    .remedy = "A condition variable or a futex would let it sleep."},
+    [SPIN_GPU] = {"[spinning: waits for GPU]", "for the GPU",
+                  "cudaDeviceScheduleBlockingSync lets it sleep.", false},
+    [SPIN_NCCL] = {"[spinning: NCCL progress]", "for messages of NCCL", "", false},
+    [SPIN_OPENMP] = {"[spinning: OpenMP barrier]", "at OpenMP barriers",
+                     "OMP_WAIT_POLICY=passive lets its threads sleep.", true},
+    [SPIN_OPENMP_LOCK] = {"[spinning: OpenMP lock]", "for OpenMP locks",
+                          "OMP_WAIT_POLICY=passive lets its threads sleep.", false},
+    [SPIN_TBB] = {"[spinning: TBB waits for tasks]", "for tasks of TBB", "", true},
+    [SPIN_BLAS] = {"[spinning: BLAS worker]", "for work of BLAS",
+                   "OPENBLAS_THREAD_TIMEOUT=4 lets it sleep sooner.", false},
+    [SPIN_UCX] = {"[spinning: UCX progress]", "for messages of UCX", "", false},
+    [SPIN_MPI] = {"[spinning: MPI progress]", "for messages of MPI", "", false},
+    [SPIN_LOCK] = {"[spinning: spin lock]", "for spin locks", "", false},
+    [SPIN_YIELD] = {"[spinning: sched_yield]", "in sched_yield",
+                    "A condition variable or a futex would let it sleep.", false},
 };
 
 /* The functions of the C library that a wait calls again and again.  All others do work. */
@@ -111,15 +71,14 @@ struct spin_marks spinning_marks(const struct shown_frame *f)
         marks.within = (uint16_t)(1U << marks.waits);
     if (f->libc && is_asked_again(f))
         marks.within = UINT16_MAX;
-    for (int kind = SPIN_NONE + 1; kind < SPIN_KINDS; kind++) {
-        bool listed = f->module && str_starts_any(f->module, kinds[kind].modules);
-        if (listed || (!f->nameless && str_starts_any(f->name, kinds[kind].names)))
-            marks.within |= (uint16_t)(1U << kind);
-        if (listed && kinds[kind].workers)
+    const struct known_row *yields = known_row_of(f, KNOWN_YIELDS);
+    if (yields)
+        marks.yields = (enum spin_kind)yields->yields;
+    if (f->known)
+        marks.within |= (uint16_t)f->known->within;
+    for (int kind = SPIN_NONE + 1; f->known && kind < SPIN_KINDS; kind++)
+        if (kinds[kind].workers && f->known->module_within >> kind & 1)
             marks.module = (enum spin_kind)kind;
-        if (f->module && str_starts_any(f->module, kinds[kind].yielding))
-            marks.yields = (enum spin_kind)kind;
-    }
     if (is_work_of_messages(f))
         marks.within &= (uint16_t) ~(1U << SPIN_MPI | 1U << SPIN_UCX);
     return marks;

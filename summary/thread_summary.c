@@ -105,14 +105,14 @@ static char *root_name(const struct shown_frame *stack, size_t n)
 {
     struct text name = {0};
     size_t i = 0;
-    bool go = false; /* a Go program: its threads run any goroutine */
+    const char *glue = NULL; /* of a Go program, whose threads run any goroutine */
     for (; i < n && (stack[i].guessed || stack[i].glue); i++)
-        go |= frame_is_go_glue(&stack[i]);
+        glue = glue ? glue : known_glue_of(&stack[i]);
     const char *pool = i < n ? known_pool_of(&stack[i]) : NULL;
     if (pool)
         text_add(&name, pool);
-    else if (go)
-        text_add(&name, "go thread");
+    else if (glue)
+        text_add(&name, glue);
     else if (i < n && !stack[i].nameless)
         frame_add_thread_name(&name, &stack[i]);
     else if (i < n && stack[i].module)

@@ -414,6 +414,11 @@ const struct known_table *view_known(const struct view *v)
     return &v->known;
 }
 
+const struct known_marks *view_marks(const struct view *v, size_t i)
+{
+    return i < v->n_marks ? v->marks[i] : NULL;
+}
+
 const struct shown_frame *view_frame(const struct view *v, uint32_t id)
 {
     assert(id && id <= v->n_ids);

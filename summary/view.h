@@ -65,5 +65,8 @@ const struct shown_frame *view_stack(struct view *v, struct spot at, size_t *ret
 const struct view_options *view_options(const struct view *v);
 const struct shown_frame *view_frame(const struct view *v, uint32_t id);
 const struct known_table *view_known(const struct view *v);
+/* What is known of frame I of those that anything is known of, in no order; NULL: behind the
+ * last. */
+const struct known_marks *view_marks(const struct view *v, size_t i);
 uint32_t view_frame_count(const struct view *v);
 struct view *view_free(struct view *v);

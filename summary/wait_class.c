@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "summary/idle.h"
+#include "summary/known.h"
 
 static bool sleeps(const char *call)
 {
@@ -102,7 +103,8 @@ bool is_for_result(const struct call_tree *t, uint32_t node)
 {
     static const char *const words[] = {"uture", "Event", "arrier", "join", "latch", NULL};
     for (; node && call_tree_node(t, node).role != ROLE_OWN; node = call_tree_node(t, node).parent)
-        if (str_has_any(call_tree_node(t, node).frame->name, words))
+        if (str_has_any(call_tree_node(t, node).frame->name, words) ||
+            known_row_of(call_tree_node(t, node).frame, KNOWN_RESULTS))
             return true;
     return false;
 }

@@ -9,6 +9,7 @@
 #include "cli/answer.h"
 #include "exporter/json.h"
 #include "summary/findings.h"
+#include "summary/known_used.h"
 #include "summary/ledger.h"
 #include "summary/path_words.h"
 #include "summary/wait_text.h"
@@ -77,6 +78,25 @@ static void write_ledger(struct json *j, const struct ledger *l)
     text_release(&text);
 }
 
+/* "_run_once asyncio/base_events.py" */
+static void write_known(struct json *j, const struct view *v)
+{
+    const struct known_table *t = view_known(v);
+    bool *used = known_used(v);
+    json_key(j, "known");
+    json_array(j);
+    for (size_t i = 0; i < t->n; i++) {
+        if (!used[i])
+            continue;
+        struct text text = {0};
+        known_add_row(&text, &t->rows[i]);
+        json_string(j, text.s);
+        text_release(&text);
+    }
+    json_end_array(j);
+    free(used);
+}
+
 static void write_answer(struct json *j, const struct profile *p)
 {
     struct groups groups;
@@ -98,6 +118,7 @@ static void write_answer(struct json *j, const struct profile *p)
     json_end_array(j);
     json_string_field(j, "text", text.s);
     write_ledger(j, &findings.ledger);
+    write_known(j, groups.v);
     findings_release(&findings);
     table_release(&table);
     groups_release(&groups);

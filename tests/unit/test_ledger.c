@@ -213,6 +213,25 @@ START_TEST(who_waits_for_others_outside_comes_next)
 }
 END_TEST
 
+/* Whoever answers is on another machine, and no thread here; at an address of this one it may
+ * be. */
+START_TEST(who_waits_for_another_machine_waits_for_nobody_here)
+{
+    for (int here = 0; here <= 1; here++) {
+        struct wait_side side = {.thing = THING_SOCKET,
+                                 .blocker = {.kind = BLOCKER_PEER, .net = NET_TCP, .port = 5432}};
+        setup();
+        side.blocker.host = profile_string(b.p, here ? "127.0.0.1" : "10.0.0.7");
+        builder_polls(&b, lead, "f@/src/a.py:1:3", &side, END_MS);
+        builder_run(&b, builder_thread(&b, WORKER, "worker"), "count!/src/w.so", END_MS, END_MS);
+        account();
+        assert_rows(here ? "4000 worker meanwhile computes: count"
+                         : "4000 main peer: f a.py:3 > [epoll_wait]");
+        teardown();
+    }
+}
+END_TEST
+
 /* Two alike threads take the GIL from each other while main waits for their result; main's own wait
  * for another process they cannot end. */
 START_TEST(who_is_kept_from_work_meanwhile_comes_next_too)
@@ -563,4 +582,5 @@ CHECK_MAIN("ledger", 20, waits_for_work_are_in_no_row, a_sleep_of_a_library_that
            a_place_has_a_row_for_each_cause, the_other_side_is_that_of_the_rows_cause,
            whoever_only_looks_after_others_does_not_lead, causes_are_told_by_where_the_stack_ends,
            a_main_thread_that_sleeps_ends_no_wait, a_wait_for_commands_in_turn_ends_in_each,
-           who_works_for_one_on_the_way_comes_next)
+           who_works_for_one_on_the_way_comes_next,
+           who_waits_for_another_machine_waits_for_nobody_here)
