@@ -184,7 +184,7 @@ static int *number_of(struct known_row *row, const struct key *key)
     return key->kind == KNOWN_ASKS ? &row->asks : NULL;
 }
 
-/* VALUE: NULL: none. */
+/* VALUE: empty: none. */
 static int set(const struct reader *r, struct known_row *row, const struct key *key,
                const char *value)
 {
@@ -194,7 +194,7 @@ static int set(const struct reader *r, struct known_row *row, const struct key *
         *number = find_name(key->names, key->n_names, value, strlen(value));
     if (number && *number < 0)
         return fail(r, "unknown value", value);
-    if (text && value)
+    if (text && *value)
         *text = value;
     if (key->kind < KNOWN_KINDS)
         row->is |= 1U << key->kind;
@@ -227,7 +227,7 @@ static int read_word(struct reader *r, struct known_row *row, char *token, bool 
         return fail(r, "takes no value", token);
     if (value ? !*value : !(key->forms & ALONE))
         return fail(r, "needs a value", token);
-    return set(r, row, key, value);
+    return set(r, row, key, value ? value : "");
 }
 
 /* Cuts the pattern's marks off NAME.  A '*' at the end of a plain name is frame_name_has()'s. */
