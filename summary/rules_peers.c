@@ -117,22 +117,6 @@ static bool waits_for_somebody(const struct scene *s, const struct thread_group 
            share_of(others->paths[0].ns, others->wall_ns) >= alike_share;
 }
 
-/* The shares of PATH in ODD and in OTHERS.  What the kernel's counts deny is no difference: on busy
- * CPUs samples find a thread at rest that has just run. */
-static void shares_of_place(const struct scene *s, const struct call_path *path,
-                            struct thread_group *odd, struct thread_group *others, double *ret_here,
-                            double *ret_there)
-{
-    enum wait_class class = class_of_node(s->g->tree, path->node);
-    bool waits = class != CLASS_NONE && class != CLASS_SPIN;
-    bool *nodes = call_path_nodes(&others->tally, path->node);
-    *ret_here = share_of(path->ns, odd->wall_ns) *
-                (waits ? off_cpu_scale(odd) : fmin(active_scale(odd), 1));
-    *ret_there = share_of(call_path_ns(&others->tally, nodes), others->wall_ns) *
-                 (waits ? 1 : fmax(active_scale(others), 1));
-    free(nodes);
-}
-
 /* How long GROUP is in the function of NODE, and below it, by whatever way. */
 static int64_t function_ns(const struct scene *s, struct thread_group *group, uint32_t node)
 {
@@ -146,6 +130,32 @@ static int64_t function_ns(const struct scene *s, struct thread_group *group, ui
     }
     free(within);
     return ns;
+}
+
+/* How long GROUP is in PATH, another one's; by all ways, if PATH is what many call. */
+static int64_t place_ns(const struct scene *s, struct thread_group *group,
+                        const struct call_path *path)
+{
+    if (path->callers)
+        return function_ns(s, group, path->node);
+    bool *nodes = call_path_nodes(&group->tally, path->node);
+    int64_t ns = call_path_ns(&group->tally, nodes);
+    free(nodes);
+    return ns;
+}
+
+/* The shares of PATH in ODD and in OTHERS.  What the kernel's counts deny is no difference: on busy
+ * CPUs samples find a thread at rest that has just run. */
+static void shares_of_place(const struct scene *s, const struct call_path *path,
+                            struct thread_group *odd, struct thread_group *others, double *ret_here,
+                            double *ret_there)
+{
+    enum wait_class class = class_of_node(s->g->tree, path->node);
+    bool waits = class != CLASS_NONE && class != CLASS_SPIN;
+    *ret_here = share_of(path->ns, odd->wall_ns) *
+                (waits ? off_cpu_scale(odd) : fmin(active_scale(odd), 1));
+    *ret_there = share_of(place_ns(s, others, path), others->wall_ns) *
+                 (waits ? 1 : fmax(active_scale(others), 1));
 }
 
 /* For what part of its time GROUP waits for work. */

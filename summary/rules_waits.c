@@ -60,12 +60,21 @@ static int64_t waits_on_path(const struct scene *s, struct thread_group *group, 
     return alone ? waits_in_function(s, group, classes, path) : path->ns;
 }
 
+/* " for an rwlock,": what the wait at NODE is for where its place does not say so. */
+static void add_lock(const struct scene *s, uint32_t node, struct text *words)
+{
+    enum futex_kind kind = call_tree_node(s->g->tree, node).futex;
+    if (kind == FUTEX_LOCK || kind == FUTEX_RWLOCK)
+        text_add(words, kind == FUTEX_LOCK ? " for a lock," : " for an rwlock,");
+}
+
 /* "main waits 79% of its time in Worker::sync, called from f a.py:3." or "…, 48% of it in …" */
 static void add_wait(const struct scene *s, struct thread_group *group, double share,
                      unsigned classes, const struct call_path *path, struct text *words)
 {
     int64_t here_ns = waits_in_function(s, group, classes, path);
     add_opening_part(group, "wait", share, share_of(here_ns, group->wall_ns), words);
+    add_lock(s, path->node, words);
     text_add(words, " ");
     if ((double)path->ns < most_share * (double)here_ns)
         add_place_longest(words, path);
@@ -170,6 +179,7 @@ void rule_waits_meanwhile(const struct scene *s, struct thread_group *group, str
     if (busy) {
         struct text words = {0};
         add_wait(s, group, share, classes, &path, &words);
+        add_meaning(s, path.node, &words);
         (void)add_kernel_side(s, group, path.node, false, &words, f);
         add_delay(s, group, path.node, &words, f);
         add_of_all(group, share, add_meanwhile(s, busy, &waits, &words, f), &words, f);
@@ -244,6 +254,8 @@ static void add_others(const struct scene *s, const struct thread_group *group, 
         text_add(words, " in ");
         add_way(words, &path);
         add_how_it_sleeps(s, others[i], path.node, words);
+        if (add_kernel_side(s, others[i], path.node, true, words, f))
+            add_what_it_does(s, others[i], path.node, words, f);
         call_path_release(&path);
     }
 }
