@@ -16,6 +16,8 @@
 #include "summary/rule_words.h"
 
 static const double most_share = 0.95; /* that is as good as all */
+/* Of a thread's time: that two things coincide for less says little of either. */
+static const double long_wait = 0.3;
 static const double plain_wait = 0.5, works_share = 0.02;
 static const double idle_leader = 0.75; /* of its time: the rest takes requests, starts threads */
 static const double imports_much = 0.3; /* of the time of processes that another one starts */
@@ -166,8 +168,7 @@ void rule_waits_meanwhile(const struct scene *s, struct thread_group *group, str
     struct call_path path;
     add_figure(f, "share", share);
     f->share = share;
-    if (share < worth_telling || mostly_waits_for_one(s, group) ||
-        facts_about(s, group)->holder_told ||
+    if (share < long_wait || mostly_waits_for_one(s, group) || facts_about(s, group)->holder_told ||
         !heaviest_in_class(&group->tally, CLASS_ORDINARY, &path))
         return;
     struct intervals waits = intervals_of(s, group->threads[0]->thread, classes);

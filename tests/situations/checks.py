@@ -7,7 +7,6 @@ from expected import CAUSES, EXPECTED
 from situations import OF_HEALTHY
 
 CROWDED_SAYS = ("cpu_wait", "too_short")
-NO_FAULT = 0.2  # of a thread's time
 
 
 @dataclasses.dataclass
@@ -89,19 +88,13 @@ def wrong_with_fault(situation, answer):
     return wrong
 
 
-def is_small(finding):
-    """What takes a tenth of a time is worth a sentence, and is no fault yet."""
-    return finding["figures"].get("share", 1) < NO_FAULT
-
-
 def wrong_with_twin(situation, answer):
     """No fault may be found in it; and what is found may not be the other program's, in the same
     words."""
     if answer.crowded and situation.spinners:
         return []  # it has the same fault
     allowed = OF_HEALTHY + situation.twin_says + CROWDED_SAYS * answer.crowded
-    said = answer.findings[:1] + [f for f in answer.findings[1:] if not is_small(f)]
-    return [f"says of the twin ({f['rule']}): {f['words']}" for f in said
+    return [f"says of the twin ({f['rule']}): {f['words']}" for f in answer.findings
             if f["rule"] not in allowed or is_of(situation.rule, f) and not words_missing(situation,
                                                                                           f)]
 

@@ -25,7 +25,7 @@ CAUSES = {
                   "none_ran"),
     "file": ("slow_files", "differs", "stalls"),
     "child": ("waits", "only_children"),
-    "peer": ("waits", "waits_meanwhile", "none_ran", "event_loop", "switches"),
+    "peer": ("waits", "waits_meanwhile", "none_ran", "event_loop"),
     "polls": ("polls", "waits"),
     "polls what is ready": ("ready_loop",),
     "timer": ("waits",),

@@ -59,8 +59,8 @@ START_TEST(no_wait_is_longer_than_the_kernel_counts)
         main_and_worker(1600, 1500);
         if (counted) {
             struct counts *counts = &profile_get_thread(b.p, lead)->counts;
-            counts->ns[COUNTED_CPU] = 3720L * NS_PER_MS;
-            counts->ns[COUNTED_OFF_CPU] = 280L * NS_PER_MS;
+            counts->ns[COUNTED_CPU] = 3440L * NS_PER_MS;
+            counts->ns[COUNTED_OFF_CPU] = 560L * NS_PER_MS;
         }
         judge(4000);
         if (counted)
