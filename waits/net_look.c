@@ -135,6 +135,12 @@ enum net_known net_look_find(struct net_look *l, pid_t pid, uint64_t inode, stru
     return NET_UNKNOWN;
 }
 
+bool net_look_is_wished(const struct net_look *l, uint64_t inode)
+{
+    uint64_t unused;
+    return map_get(&l->wished, inode, &unused);
+}
+
 static void set_listening(struct net_look *l, uint16_t port)
 {
     l->listening[port / 8] |= (uint8_t)(1U << port % 8);
@@ -297,6 +303,11 @@ static void note_not_found(struct net_look *l, uint64_t inode, bool all)
     l->given_up += !all;
     if (all)
         l->missed_ns = l->reading_ns;
+}
+
+void net_look_note_gone(struct net_look *l)
+{
+    l->missed_ns = clock_now_ns();
 }
 
 bool net_look_run(struct net_look *l, int64_t longest_cpu_ns)

@@ -21,7 +21,7 @@ struct net_look {     /* zero-initialise */
     struct map asked;  /* inodes that were, and are in no table, or were given up */
     struct map tries;  /* readings that ended too early, by inode */
     uint64_t given_up; /* sockets that no reading reached */
-    int64_t missed_ns; /* when a whole reading did not have a socket for the last time; 0: never */
+    int64_t missed_ns; /* when a socket was gone before its reading, for the last time; 0: never */
     int64_t reading_ns;
     uint64_t reading; /* the namespace that is being read */
     struct map wished;
@@ -38,6 +38,10 @@ bool net_look_has(const struct net_look *l, uint64_t inode, struct net_socket *r
  * one that listens there. */
 bool net_look_other_end(const struct net_look *l, const struct net_socket *s,
                         struct net_socket *ret);
+/* Will the next reading look for it? */
+bool net_look_is_wished(const struct net_look *l, uint64_t inode);
+/* A socket was closed before any reading: no reading needs to look for it. */
+void net_look_note_gone(struct net_look *l);
 /* Reads what is wished for.  False: nothing was. */
 bool net_look_run(struct net_look *l, int64_t longest_cpu_ns);
 /* Does a program listen on S's own port, so that the other side is a client of it? */

@@ -15,6 +15,7 @@
 
 enum {
     SHARE = 200, /* one part of the time is for looks */
+    HALF_SHARE = 2 * SHARE,
     LONGEST_LOOK_NS = 30 * NS_PER_MS,
     WAITS_AT_ONCE = 32,
     AGAIN_NS = 10 * NS_PER_MS,
@@ -41,6 +42,7 @@ struct wait_peers {
     struct blocked_call *queue; /* by time of coming; those before HEAD are done */
     size_t head, n, capacity;
     struct duty_cycle looking;
+    struct duty_cycle reading; /* of sockets that are gone soon: half of the time, then */
     struct recent_peers recent;
     struct answered_wait *answered;
     size_t n_answered, answered_capacity;
@@ -48,7 +50,7 @@ struct wait_peers {
     int64_t answered_due_ns;     /* when they are to be looked at again */
     size_t again_at;             /* where that goes on: they may be more than there is time for */
     int64_t gathering_since_ns;  /* 0: nothing is put down for a look */
-    bool has_fresh;              /* a wait at a socket came just now, and may be over soon: */
+    bool has_fresh;              /* a wait at a socket came, and may be over soon: the last one */
     struct blocked_call fresh;
 };
 
@@ -293,10 +295,19 @@ static void put_wait(struct wait_peers *w, const struct blocked_call *call, cons
     w->host->complete(w->host->ctx, call->task, profile_wait(w->profile, wait));
 }
 
-/* Several have the other side, or nobody who was found: of several one may be left later. */
-static bool may_change(const struct wait_side *side)
+/* Is SIDE, of a poll, all of the process's own: what it wakes itself by? */
+static bool is_own(const struct wait_peers *w, const struct wait_side *side)
 {
-    return side->blocker.kind == BLOCKER_SEVERAL || side->blocker.kind == BLOCKER_UNKNOWN;
+    const struct listed_blocker *first = profile_see_blocker(w->profile, side->list);
+    return side->thing == THING_EVENTS && first && first->blocker.kind == BLOCKER_ITSELF &&
+           !first->next.ix && !side->more && !side->at_least;
+}
+
+/* Several have the other side, or nobody who was found: of several one may be left later. */
+static bool may_change(const struct wait_peers *w, const struct wait_side *side)
+{
+    return (side->blocker.kind == BLOCKER_SEVERAL || side->blocker.kind == BLOCKER_UNKNOWN) &&
+           !is_own(w, side);
 }
 
 static void put_answer(struct wait_peers *w, const struct blocked_call *call, wait_id open,
@@ -309,7 +320,7 @@ static void put_answer(struct wait_peers *w, const struct blocked_call *call, wa
     struct wait wait = *old;
     wait.side = answer->side;
     put_wait(w, call, &wait);
-    if (blocker_is_process(&wait.side.blocker) || may_change(&wait.side) ||
+    if (blocker_is_process(&wait.side.blocker) || may_change(w, &wait.side) ||
         (has_only_address(&wait.side) && (!call->socket || may_have_process(w, call))))
         add_answered(w, call, &wait.side);
 }
@@ -337,6 +348,15 @@ static bool handle_socket(struct wait_peers *w, const struct blocked_call *call,
     struct net_socket socket;
     struct peer_answer answer = {0};
     struct peer_wait wait = wait_of(w, call);
+    bool known = net_look_has(&w->looks.net, call->socket, &socket);
+    if (!known && !goes_on(w, call)) {
+        net_look_note_gone(&w->looks.net);
+        return true;
+    }
+    if (!known && net_look_is_wished(&w->looks.net, call->socket)) {
+        enqueue(w, call);
+        return true;
+    }
     if (peer_socket_is_unix(&w->looks, wait.pid, call->socket))
         return false;
     switch (net_look_find(&w->looks.net, wait.pid, call->socket, &socket)) {
@@ -417,7 +437,7 @@ static void look_again(struct wait_peers *w, struct answered_wait *answered, int
     if (since_ns < answered->due_ns || !look(w, &call, &answer) || !is_final(&answer))
         return;
     if (has_only_address(&answer.side) || answer.side.blocker.net == NET_TCP ||
-        may_change(&answer.side)) {
+        may_change(w, &answer.side)) {
         answered->due_ns = since_ns + answered->pause_ns;
         answered->pause_ns = min_i64(2 * answered->pause_ns, longest_pause_ns);
     }
@@ -463,13 +483,14 @@ void wait_peers_look_last(struct wait_peers *w)
         look_at_answered(w);
 }
 
-/* Looks at once for what the wait is for that came just now. */
+/* Looks at once for what the wait is for that came last, if it still lasts. */
 static void look_at_fresh(struct wait_peers *w)
 {
     struct net_socket unused;
     wait_id open;
     const struct blocked_call *call = &w->fresh;
-    if (peer_socket_is_unix(&w->looks, target_of(w, call).pid, call->socket))
+    if (!still_open(w, call, &open) ||
+        peer_socket_is_unix(&w->looks, target_of(w, call).pid, call->socket))
         return;
     if (net_look_find(&w->looks.net, target_of(w, call).pid, call->socket, &unused) == NET_UNKNOWN)
         (void)net_look_run(&w->looks.net, LONGEST_LOOK_NS);
@@ -493,12 +514,13 @@ static bool have_gathered(struct wait_peers *w, int64_t now_ns)
 void wait_peers_look(struct wait_peers *w)
 {
     int64_t now_ns = clock_now_ns();
-    bool fresh = w->has_fresh;
-    w->has_fresh = false;
+    if (w->has_fresh && duty_cycle_begin(&w->reading)) {
+        look_at_fresh(w);
+        duty_cycle_end(&w->reading, HALF_SHARE, 0);
+        w->has_fresh = false;
+    }
     if (now_ns < wait_peers_due_ns(w) || !duty_cycle_begin(&w->looking))
         return;
-    if (fresh)
-        look_at_fresh(w);
     if (w->n_answered && w->answered_due_ns <= now_ns)
         look_at_answered(w);
     else if (have_gathered(w, now_ns) && peer_looks_run(&w->looks, LONGEST_LOOK_NS))
@@ -509,7 +531,7 @@ void wait_peers_look(struct wait_peers *w)
             break;
         looks += handle_one(w);
     }
-    duty_cycle_end(&w->looking, SHARE, 0);
+    duty_cycle_end(&w->looking, hurries(w) ? HALF_SHARE : SHARE, 0);
 }
 
 int64_t wait_peers_due_ns(const struct wait_peers *w)
