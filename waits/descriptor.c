@@ -157,7 +157,7 @@ size_t descriptor_epoll_items(const char *info, struct epoll_item *ret, size_t m
     return n;
 }
 
-enum { LOCK_KIND = 1, LOCK_ACCESS = 3, LOCK_FILE = 5, LOCK_START, LOCK_END, LOCK_WORDS };
+enum { LOCK_KIND = 1, LOCK_ACCESS = 3, LOCK_TAKER, LOCK_FILE, LOCK_START, LOCK_END, LOCK_WORDS };
 
 /* The words of [AT, END), which BUF holds then.  False: they are fewer, or too long. */
 static bool split_lock(const char *at, const char *end, char *buf, size_t capacity,
@@ -184,8 +184,8 @@ static bool parse_file(const char *word, uint64_t *ret_inode)
            cursor_take(&c, ":") && cursor_u64(&c, 10, ret_inode) && c.s == c.end;
 }
 
-/* "lock:\t1: POSIX  ADVISORY  WRITE 359 00:13:11691 0 EOF" */
-static bool parse_lock(const char *at, const char *end, struct file_lock *ret)
+/* "1: POSIX  ADVISORY  WRITE 359 00:13:11691 0 EOF" */
+bool descriptor_parse_lock(const char *at, const char *end, struct file_lock *ret)
 {
     static const char *const kinds[] = {
         [FILE_LOCK_POSIX] = "POSIX", [FILE_LOCK_OPEN_FILE] = "OFDLCK", [FILE_LOCK_FLOCK] = "FLOCK"};
@@ -193,6 +193,7 @@ static bool parse_lock(const char *at, const char *end, struct file_lock *ret)
     const char *word[LOCK_WORDS];
     int64_t first;
     int64_t last = 0;
+    int64_t taker;
     size_t kind = 0;
     if (!split_lock(at, end, line, sizeof line, word))
         return false;
@@ -203,6 +204,8 @@ static bool parse_lock(const char *at, const char *end, struct file_lock *ret)
         parse_whole_i64(word[LOCK_START], 0, INT64_MAX, &first) < 0 ||
         (!to_end && parse_whole_i64(word[LOCK_END], 0, INT64_MAX, &last) < 0))
         return false;
+    bool known = parse_whole_i64(word[LOCK_TAKER], 1, INT_MAX, &taker) == 0;
+    ret->taker = known ? (pid_t)taker : 0;
     ret->kind = (enum file_lock_kind)kind;
     ret->write = str_eq(word[LOCK_ACCESS], "WRITE");
     ret->start = (uint64_t)first;
@@ -215,6 +218,6 @@ size_t descriptor_locks(const char *info, struct file_lock *ret, size_t most)
     size_t n = 0;
     const char *end;
     for (const char *at = info; n < most && (at = find_line(at, "lock:", &end)); at = end + 1)
-        n += parse_lock(at, end, &ret[n]);
+        n += descriptor_parse_lock(at, end, &ret[n]);
     return n;
 }

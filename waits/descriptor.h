@@ -58,6 +58,9 @@ enum file_lock_kind { FILE_LOCK_POSIX, FILE_LOCK_OPEN_FILE, FILE_LOCK_FLOCK };
 struct file_lock {
     enum file_lock_kind kind;
     bool write;
+    pid_t taker;                /* the process that took it; below 1: unknown */
     uint64_t inode, start, end; /* END is part of it; UINT64_MAX: to the file's end */
 };
 size_t descriptor_locks(const char *info, struct file_lock *ret, size_t most);
+/* The same of a line of /proc/locks, [AT, END).  False: it is of none, or of one that waits. */
+bool descriptor_parse_lock(const char *at, const char *end, struct file_lock *ret);

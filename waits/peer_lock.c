@@ -1,15 +1,22 @@
-/* fcntl(2), flock(2): the holder of the lock.  /proc/locks names the process that took it, which
- * may have ended while a child that inherited it goes on.  Every holder shows the lock in a fdinfo
- * of its own.  Source: fcntl_locking(2), flock(2), proc_pid_fdinfo(5). */
+/* fcntl(2), flock(2): the holder of the lock.  Every holder shows the lock in a fdinfo of its own.
+ * /proc/locks names the process that took it, which is looked at first.  That may have ended, while
+ * a child that inherited the descriptor goes on: then all processes are.
+ * Source: fcntl_locking(2), flock(2), proc_pid_fdinfo(5), proc_locks(5). */
+#include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/syscall.h>
 
 #include "base/bytes.h"
+#include "base/text.h"
 #include "waits/peer_find.h"
 
 enum { MOST_LOCKS = 64, LOCK_INFO_BYTES = 16 * 1024, FLOCK_KINDS = 3 /* LOCK_SH | LOCK_EX */ };
+enum { MOST_LINES = 1024, LINE_BYTES = 256 }; /* of /proc/locks: with more nobody is found there */
+enum { MOST_LINKS = 4096 };                   /* descriptors of a process that are looked at */
 
 /* The lock that the thread waits for. */
 struct wanted_lock {
@@ -51,6 +58,13 @@ static bool which_lock(const struct peer_wait *w, struct wanted_lock *ret)
     return ret->write || (w->args[1] & FLOCK_KINDS) == LOCK_SH;
 }
 
+static bool is_in_the_way(const struct file_lock *lock, const struct wanted_lock *wanted)
+{
+    return lock->inode == wanted->file.inode &&
+           (lock->kind == FILE_LOCK_FLOCK) == wanted->by_flock && (lock->write || wanted->write) &&
+           lock->start <= wanted->end && lock->end >= wanted->start;
+}
+
 /* Does USER's descriptor have a lock that the thread has to wait for? */
 static bool has_lock(const struct fd_user *user, const void *ctx)
 {
@@ -63,14 +77,84 @@ static bool has_lock(const struct fd_user *user, const void *ctx)
         descriptor_read_info(user->pid, user->fd, info, sizeof info) < 0)
         return false;
     size_t n = descriptor_locks(info, locks, MOST_LOCKS);
-    for (size_t i = 0; i < n; i++) {
-        const struct file_lock *lock = &locks[i];
-        if (lock->inode == wanted->file.inode &&
-            (lock->kind == FILE_LOCK_FLOCK) == wanted->by_flock && (lock->write || wanted->write) &&
-            lock->start <= wanted->end && lock->end >= wanted->start)
+    for (size_t i = 0; i < n; i++)
+        if (is_in_the_way(&locks[i], wanted))
             return true;
-    }
     return false;
+}
+
+/* Finds the descriptor by which process PID has the lock, among those that lead to LINK. */
+static bool find_in_process(pid_t pid, const char *link, const struct wanted_lock *wanted,
+                            struct fd_user *ret)
+{
+    char path[32];
+    char at[DESCRIPTOR_LINK_BYTES];
+    const struct dirent *entry;
+    int64_t fd;
+    bool found = false;
+    (void)snprintf(path, sizeof path, "/proc/%d/fd", pid);
+    DIR *dir = opendir(path);
+    for (size_t n = 0; dir && !found && n < MOST_LINKS && (entry = readdir(dir)); n++) {
+        if (parse_whole_i64(entry->d_name, 0, INT_MAX, &fd) < 0)
+            continue;
+        *ret = (struct fd_user){.link = fd_scan_key(link), .pid = pid, .fd = (uint64_t)fd};
+        descriptor_read_link(pid, ret->fd, at);
+        found = str_eq(at, link) && has_lock(ret, wanted);
+    }
+    if (dir)
+        closedir(dir);
+    return found;
+}
+
+/* What the kernel's table of all locks says of a wait. */
+struct takers {
+    struct peer_users users; /* that took the lock in its way, and have it still */
+    bool unknown;            /* somebody else has one, or the table says too little */
+};
+
+static void add_taker(const struct peer_wait *w, const struct wanted_lock *wanted,
+                      const struct file_lock *lock, struct takers *ret)
+{
+    struct fd_user user;
+    if (!is_in_the_way(lock, wanted))
+        return;
+    for (size_t i = 0; i < ret->users.n; i++)
+        if (ret->users.first[i].pid == lock->taker)
+            return;
+    bool has = lock->taker > 0 && lock->taker != w->pid && ret->users.n < MOST_NAMED_USERS &&
+               find_in_process(lock->taker, w->link, wanted, &user);
+    if (has)
+        ret->users.first[ret->users.n++] = user;
+    ret->unknown |= !has;
+}
+
+static struct takers read_takers(const struct peer_wait *w, const struct wanted_lock *wanted)
+{
+    char line[LINE_BYTES];
+    struct file_lock lock;
+    struct takers ret = {.unknown = false};
+    FILE *file = fopen("/proc/locks", "re");
+    size_t n = 0;
+    for (; file && n < MOST_LINES && fgets(line, sizeof line, file); n++)
+        if (descriptor_parse_lock(line, line + strcspn(line, "\n"), &lock))
+            add_taker(w, wanted, &lock, &ret);
+    ret.unknown |= !file || n == MOST_LINES;
+    if (file)
+        (void)fclose(file);
+    return ret;
+}
+
+/* The processes that took the lock and have it still: a short wait is over before all processes
+ * have been looked at.  A lock that changed hands meanwhile is no reason to do that.  False: they
+ * have to be. */
+static bool find_takers(const struct peer_wait *w, const struct wanted_lock *wanted,
+                        struct peer_users *ret)
+{
+    struct takers takers = read_takers(w, wanted);
+    if (takers.unknown)
+        takers = read_takers(w, wanted);
+    *ret = takers.users;
+    return !takers.unknown;
 }
 
 /* If the thread's own descriptor has the lock already, and wants to change it, all processes that
@@ -91,7 +175,7 @@ void peer_find_lock(struct peer_looks *l, const struct peer_wait *w, struct peer
     uint64_t inode;
     if (descriptor_parse_link(w->link, &inode) != DESCRIPTOR_FILE || !which_lock(w, &wanted))
         return;
-    if (wanted.owner || !has_one_itself(w))
+    if ((wanted.owner || !has_one_itself(w)) && !find_takers(w, &wanted, &users))
         ret->later = !peer_users_find(l, w, w->link, has_lock, &wanted, &users);
     if (ret->later)
         return;

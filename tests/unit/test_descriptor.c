@@ -88,7 +88,20 @@ START_TEST(locks_are_read)
     ck_assert_uint_eq(locks[1].start, 100);
     ck_assert_uint_eq(locks[1].end, 199);
     ck_assert_int_eq(locks[2].kind, FILE_LOCK_OPEN_FILE);
+    ck_assert_int_eq(locks[1].taker, 25539);
+    ck_assert_int_eq(locks[2].taker, 0);
     ck_assert_uint_eq(descriptor_locks(info, locks, 1), 1);
+}
+END_TEST
+
+START_TEST(a_lock_that_waits_is_none)
+{
+    static const char taken[] = "8: FLOCK  ADVISORY  WRITE 77 fe:00:12 0 EOF";
+    static const char waits[] = "8: -> FLOCK  ADVISORY  WRITE 78 fe:00:12 0 EOF";
+    struct file_lock lock;
+    ck_assert(descriptor_parse_lock(taken, taken + strlen(taken), &lock));
+    ck_assert_int_eq(lock.taker, 77);
+    ck_assert(!descriptor_parse_lock(waits, waits + strlen(waits), &lock));
 }
 END_TEST
 
@@ -149,4 +162,4 @@ START_TEST(own_descriptors_are_read)
 END_TEST
 
 CHECK_MAIN("descriptor", 10, links_have_kinds, an_epolls_items_are_read, locks_are_read,
-           flags_and_pids_are_read, own_descriptors_are_read)
+           a_lock_that_waits_is_none, flags_and_pids_are_read, own_descriptors_are_read)
