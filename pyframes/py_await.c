@@ -202,13 +202,10 @@ static uint64_t add_frame(const struct py_awaits *w, uint64_t object, struct py_
 {
     const struct py_layout *l = &w->rt->layout;
     uint64_t frame = object + l->generator.frame;
-    struct py_stack one = {.frames = &ret->frames[ret->n], .capacity = 1};
-    struct py_walker walker = {.rt = w->rt, .mem = w->mem, .out = &one};
-    struct py_step step;
+    struct py_frame *f = &ret->frames[ret->n];
     uint8_t state;
     if (mem_read(w->mem, object + l->generator.state, &state, sizeof state) < 0 ||
-        py_step_read(&walker, frame, &step) != PY_WALK_DONE ||
-        py_step_add(&walker, &step, 0) != PY_WALK_DONE || one.n == 0)
+        !py_step_read_one(w->rt, w->mem, frame, f))
         return 0;
     if (mem_read_u64(w->mem, frame + l->frame.locals, &ret->owners[ret->n]) < 0)
         ret->owners[ret->n] = 0;
@@ -217,7 +214,7 @@ static uint64_t add_frame(const struct py_awaits *w, uint64_t object, struct py_
         ret->does = state == l->traits.executing ? PY_TASK_RUNS
                     : state == l->traits.created ? PY_TASK_DUE
                                                  : PY_TASK_WAITS;
-    if (state != l->traits.awaiting || (l->traits.await_in_resume && !resumes_await(w, step.instr)))
+    if (state != l->traits.awaiting || (l->traits.await_in_resume && !resumes_await(w, f->instr)))
         return 0;
     return awaited_by(w, frame);
 }

@@ -5,15 +5,11 @@
  * semaphore of its own (the Lock of 3.13's later releases; both from 3.14 on).  The lock itself
  * shows which.
  *
- * An RLock keeps its owner.  A Lock does not: but `with lock:` keeps the lock's __exit__ on its
- * frame's value stack, where the code's exception table says: bound (3.11 to 3.13), or with the
- * lock above it (3.14, 3.15; not of free-threaded builds).  `with condition:`, and so all of
- * queue.Queue, keeps the Condition's __exit__ there, and the Condition has the lock; who is in its
- * wait() has given it up.  A holder whose code may give the lock up inside of that statement is not
- * named, nor one of two.
+ * An RLock keeps its owner.  A Lock does not, but a `with` statement shows who is in it
+ * (py_with.h); who is in its condition's wait() has given it up.  A holder whose code may give the
+ * lock up inside of that statement is not named, nor one of two.
  * Source: CPython Modules/_threadmodule.c; Include/cpython/lock.h, Python/parking_lot.c (3.13);
- * Python/bytecodes.c, codegen.c; Objects/exception_handling_notes.txt (3.11);
- * Include/internal/pycore_frame.h; Include/cpython/code.h, frameobject.h. */
+ * Lib/threading.py (Condition). */
 #pragma once
 
 #include "pyframes/py_walk.h"

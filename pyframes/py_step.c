@@ -104,6 +104,16 @@ enum py_walk_end py_step_add(struct py_walker *w, const struct py_step *s, uint6
     return PY_WALK_DONE;
 }
 
+bool py_step_read_one(const struct py_runtime *rt, struct mem *mem, uint64_t addr,
+                      struct py_frame *ret)
+{
+    struct py_stack one = {.frames = ret, .capacity = 1};
+    struct py_walker walker = {.rt = rt, .mem = mem, .out = &one};
+    struct py_step step;
+    return py_step_read(&walker, addr, &step) == PY_WALK_DONE &&
+           py_step_add(&walker, &step, 0) == PY_WALK_DONE && one.n == 1;
+}
+
 void py_step_close_block(struct py_walker *w, size_t first, uint64_t marker)
 {
     struct py_stack *out = w->out;

@@ -44,6 +44,9 @@ bool py_step_is_address(uint64_t addr);
 int py_step_word(struct py_walker *w, uint64_t addr, uint64_t *ret);
 /* Reads the frame at ADDR. */
 enum py_walk_end py_step_read(struct py_walker *w, uint64_t addr, struct py_step *ret);
+/* Reads the frame at ADDR alone.  False: it cannot be read, or runs no code. */
+bool py_step_read_one(const struct py_runtime *rt, struct mem *mem, uint64_t addr,
+                      struct py_frame *ret);
 /* Adds S to the stack; leaves out a frame whose code is no address: it is just being made or
  * cleared. */
 enum py_walk_end py_step_add(struct py_walker *w, const struct py_step *s, uint64_t marker);

@@ -5,6 +5,7 @@ RLock, and from 3.11 on of a Lock in a `with` statement?  Runs on 3.6 and later.
 usage: held_locks.py WALLSPY (or, as the target: held_locks.py target SEED)"""
 
 import collections
+import contextlib
 import ctypes
 import os
 import queue
@@ -42,6 +43,32 @@ class Slow(queue.Queue):
 
     def _put(self, item):
         self.station.hold(*item)
+
+
+class Owner:
+    """Has the lock while it is entered."""
+
+    def __init__(self, lock):
+        self.mutex = lock
+
+    def __enter__(self):
+        self.mutex.acquire()
+
+    def __exit__(self, *_):
+        self.mutex.release()
+
+
+class Bystander:
+    """Knows the lock, and does not take it when it is entered."""
+
+    def __init__(self, lock):
+        self._lock = lock
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        del self._lock
 
 
 class Station:
@@ -122,13 +149,52 @@ class Station:
             self.condition.wait(seconds)
             time.sleep(seconds / 2)
 
+    @contextlib.contextmanager
+    def managed(self):
+        with self.lock:
+            yield
+
+    @contextlib.contextmanager
+    def managed_condition(self):
+        with contextlib.suppress(ValueError), self.condition:
+            yield
+            self.condition.notify_all()
+
+    @contextlib.contextmanager
+    def managed_twice(self):
+        with self.managed() as nothing:
+            yield nothing
+
+    def take_lock_managed(self, record, seconds):
+        with self.managed():
+            self.hold(record, seconds)
+
+    def take_lock_managed_twice(self, record, seconds):
+        with self.managed_twice():
+            self.hold(record, seconds)
+
+    def take_condition_managed(self, record, seconds):
+        with self.managed_condition():
+            self.hold(record, seconds)
+
+    def take_lock_of_owner(self, record, seconds):
+        with Owner(self.lock):
+            self.hold(record, seconds)
+
+    def take_lock_beside(self, record, seconds):
+        """Is in a statement of an object that only knows the lock, and takes it elsewhere."""
+        with Bystander(self.lock):
+            time.sleep(seconds)
+        self.take_lock_called(record, seconds)
+
     def take_queue(self, record, seconds):
         """A queue's lock, which put() has while it calls _put()."""
         self.queue.put((record, seconds))
 
 
 KINDS = ["lock", "lock-nested", "rlock", "rlock-called", "lock-called", "lock-released",
-         "lock-condition", "lock-in-condition", "condition-waits", "queue"]
+         "lock-condition", "lock-in-condition", "condition-waits", "queue", "lock-managed",
+         "lock-managed-twice", "condition-managed", "lock-of-owner", "lock-beside"]
 
 
 def run_target(seed):
@@ -152,7 +218,8 @@ def run_target(seed):
 
 def sure_kinds():
     minor = sys.version_info[1]
-    with_lock = ["lock", "lock-nested", "lock-in-condition", "queue"]
+    with_lock = ["lock", "lock-nested", "lock-in-condition", "queue", "lock-managed",
+                 "lock-managed-twice", "condition-managed", "lock-of-owner"]
     return ["rlock", "rlock-called"] + (with_lock if minor >= 11 else [])
 
 

@@ -1,0 +1,265 @@
+#include "pyframes/py_with.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "pyframes/py_dict.h"
+#include "pyframes/py_step.h"
+#include "pyframes/py_string.h"
+
+enum { MAX_TABLE_BYTES = 4096, MAX_NAMES = 256 };
+/* Offsets behind an object's type pointer: a type's name, a bound method's fields, a method
+ * descriptor's, a function's, a code object's, a tuple's. */
+enum {
+    TYPE_NAME = 16,
+    METHOD_DEF = 8, /* its definition, or its function of Python's */
+    METHOD_SELF = 16,
+    DESCRIPTOR_DEF = 32,
+    FUNCTION_NAME = 24, /* from 3.11 on */
+    FUNCTION_CODE = 40,
+    CODE_NAMES = 24,
+    CODE_EXCEPTION_TABLE = 32,
+    TUPLE_SIZE = 8,
+};
+enum { FRAME_VALUE_STACK = 64 }; /* up to 3.10: the pointer to a frame's values */
+
+/* ---- the value stack ---- */
+
+uint64_t py_with_self(const struct py_layout *l, struct mem *live, uint64_t addr)
+{
+    uint64_t self = 0;
+    if (addr && addr % 8 == 0 && mem_read_u64(live, addr + l->object.type + METHOD_SELF, &self) < 0)
+        return 0;
+    return self;
+}
+
+size_t py_with_slots(const struct py_layout *l, struct mem *live, const struct py_frame *f,
+                     uint64_t ret[PY_MAX_SLOTS])
+{
+    uint32_t size;
+    uint32_t locals;
+    uint64_t start;
+    if (l->traits.with_keeps != PY_WITH_KEEPS_BLOCK) {
+        if (mem_read_u32(live, f->code + l->code.first_line + 4, &locals) < 0 ||
+            mem_read_u32(live, f->code + l->code.first_line - 4, &size) < 0 || locals > 1 << 16)
+            return 0;
+        start = f->self + l->frame.locals + (uint64_t)8 * locals;
+    } else if (l->frame.lasti == PY_ABSENT ||
+               mem_read_u32(live, f->code + l->code.first_line - 8, &size) < 0 ||
+               mem_read_u64(live, f->self + l->object.type - 8 + FRAME_VALUE_STACK, &start) < 0) {
+        return 0;
+    }
+    size = size < PY_MAX_SLOTS ? size : PY_MAX_SLOTS;
+    return mem_read(live, start, ret, size * sizeof *ret) < 0 ? 0 : size;
+}
+
+/* A number of an exception table: six bits a byte, the first ones first; bit 6: more follow. */
+static bool read_number(const uint8_t *table, size_t len, size_t *at, uint32_t *ret)
+{
+    *ret = 0;
+    for (int i = 0; i < 5 && *at < len; i++) {
+        uint8_t byte = table[(*at)++];
+        *ret = *ret << 6 | (byte & 0x3f);
+        if (!(byte & 0x40))
+            return true;
+    }
+    return false;
+}
+
+/* How many values F's stack has below what it computes just now, by the entry of the exception
+ * table that covers its instruction; 0: none does. */
+static uint32_t covered_depth(const uint8_t *table, size_t len, int32_t lasti)
+{
+    uint32_t index = (uint32_t)lasti / 2;
+    for (size_t at = 0; at < len;) {
+        uint32_t start;
+        uint32_t size;
+        uint32_t target;
+        uint32_t depth;
+        if (!read_number(table, len, &at, &start) || !read_number(table, len, &at, &size) ||
+            !read_number(table, len, &at, &target) || !read_number(table, len, &at, &depth) ||
+            start > index)
+            return 0;
+        if (index - start < size)
+            return depth >> 1;
+    }
+    return 0;
+}
+
+static uint32_t depth_of(const struct py_layout *l, struct mem *live, const struct py_frame *f)
+{
+    uint8_t table[MAX_TABLE_BYTES];
+    uint64_t object;
+    uint64_t data;
+    size_t len;
+    if (f->lasti < 0 ||
+        mem_read_u64(live, f->code + l->object.type + CODE_EXCEPTION_TABLE, &object) < 0 ||
+        py_bytes_find(l, live, object, sizeof table, &data, &len) < 0 || len == 0 ||
+        mem_read(live, data, table, len) < 0)
+        return 0;
+    return covered_depth(table, len, f->lasti);
+}
+
+/* ---- code ---- */
+
+bool py_with_uses(const struct py_layout *l, struct mem *live, uint64_t code,
+                  const char *const *names, bool if_unread)
+{
+    uint64_t tuple;
+    uint64_t n = 0;
+    bool uses = if_unread;
+    struct text name = {0};
+    if (mem_read_u64(live, code + l->object.type + CODE_NAMES, &tuple) < 0 ||
+        mem_read_u64(live, tuple + l->object.type + TUPLE_SIZE, &n) < 0 || n > MAX_NAMES)
+        return if_unread;
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t item;
+        text_clear(&name);
+        if (mem_read_u64(live, py_tuple_items(l, tuple) + 8 * i, &item) < 0 ||
+            py_string_read(l, live, item, &name) < 0)
+            goto out;
+        uses = name.len && str_is_one_of(name.s, names);
+        if (uses)
+            goto out;
+    }
+    uses = false;
+out:
+    text_release(&name);
+    return uses;
+}
+
+/* ---- __exit__ ---- */
+
+/* What `with` keeps of an object. */
+struct kept {
+    uint64_t self;
+    uint64_t def_at;   /* where its __exit__ has its definition, if that is C's */
+    uint64_t function; /* its __exit__, if that is Python's */
+};
+
+/* The value at I of SLOTS, with the one before it, as what `with` keeps. */
+static struct kept kept_at(const struct py_layout *l, struct mem *live, const uint64_t *slots,
+                           size_t i)
+{
+    uint64_t values = ~(uint64_t)l->traits.executable_tags;
+    struct kept ret = {0};
+    if (l->traits.with_keeps == PY_WITH_KEEPS_BOTH) {
+        ret.self = slots[i] & values;
+        ret.function = i > 0 ? slots[i - 1] & values : 0;
+        ret.def_at = ret.function + l->object.type + DESCRIPTOR_DEF;
+    } else {
+        ret.self = py_with_self(l, live, slots[i]);
+        ret.def_at = slots[i] + l->object.type + METHOD_DEF;
+        if (!ret.self || mem_read_u64(live, ret.def_at, &ret.function) < 0)
+            ret.function = 0;
+    }
+    return ret;
+}
+
+/* Is the method whose definition's address is at DEF_AT an __exit__? */
+static bool is_exit_of_c(struct mem *live, uint64_t def_at)
+{
+    uint64_t def;
+    uint64_t name_at;
+    char name[sizeof "__exit__"];
+    return mem_read_u64(live, def_at, &def) == 0 && mem_read_u64(live, def, &name_at) == 0 &&
+           mem_read(live, name_at, name, sizeof name) == 0 &&
+           memcmp(name, "__exit__", sizeof name) == 0;
+}
+
+/* Is FUNCTION an __exit__ of Python's? */
+static bool is_exit(const struct py_layout *l, struct mem *live, uint64_t function)
+{
+    uint64_t name;
+    struct text text = {0};
+    bool is = function && function % 8 == 0 &&
+              mem_read_u64(live, function + l->object.type + FUNCTION_NAME, &name) == 0 &&
+              py_string_read(l, live, name, &text) == 0 && text.len && str_eq(text.s, "__exit__");
+    text_release(&text);
+    return is;
+}
+
+/* Does the __exit__ at FUNCTION release the attribute that KEY names? */
+static bool releases(const struct py_layout *l, struct mem *live, uint64_t function, uint64_t key)
+{
+    static const char *const calls[] = {"release", "__exit__", NULL};
+    uint64_t code;
+    struct text name = {0};
+    bool is = mem_read_u64(live, function + l->object.type + FUNCTION_CODE, &code) == 0 &&
+              py_string_read(l, live, key, &name) == 0 && name.len &&
+              py_with_uses(l, live, code, (const char *const[]){name.s, NULL}, false) &&
+              py_with_uses(l, live, code, calls, false);
+    text_release(&name);
+    return is;
+}
+
+/* Does the __exit__ at FUNCTION, of an object with the attributes D, release LOCK? */
+static bool releases_lock(const struct py_layout *l, struct mem *live, uint64_t function,
+                          const struct py_dict *d, uint64_t lock)
+{
+    for (size_t i = 0; i < d->n; i++)
+        if (d->entries[i].value == lock && releases(l, live, function, d->entries[i].key))
+            return true;
+    return false;
+}
+
+/* ---- the statement ---- */
+
+static bool is_generator(const struct py_runtime *rt, struct mem *live, uint64_t object)
+{
+    uint64_t type;
+    uint64_t at;
+    char name[sizeof "generator"];
+    return py_step_is_address(object) &&
+           mem_read_u64(live, object + rt->layout.object.type, &type) == 0 &&
+           py_runtime_owns(rt, type) &&
+           mem_read_u64(live, type + rt->layout.object.type + TYPE_NAME, &at) == 0 &&
+           mem_read(live, at, name, sizeof name) == 0 &&
+           memcmp(name, "generator", sizeof name) == 0;
+}
+
+/* Adds the frame of GENERATOR, if it is one. */
+static void add_generator(const struct py_runtime *rt, struct mem *live, uint64_t generator,
+                          struct py_with *ret)
+{
+    if (ret->n < PY_MAX_WITH && is_generator(rt, live, generator) &&
+        py_step_read_one(rt, live, generator + rt->layout.generator.frame, &ret->frames[ret->n]))
+        ret->n++;
+}
+
+/* Is K of a statement that holds LOCK?  Adds the frame of its generator, if it has one. */
+static void look_at(const struct py_runtime *rt, struct mem *live, const struct kept *k,
+                    uint64_t lock, struct py_with *ret)
+{
+    const struct py_layout *l = &rt->layout;
+    struct py_dict d;
+    if (k->self == lock) {
+        ret->kind = is_exit_of_c(live, k->def_at) ? PY_WITH_LOCK : PY_WITH_NONE;
+        return;
+    }
+    if (!k->self || k->self % 8 || !is_exit(l, live, k->function) ||
+        py_attributes_read(l, live, k->self, &d) < 0)
+        return;
+    if (releases_lock(l, live, k->function, &d, lock))
+        ret->kind = PY_WITH_OWNER;
+    else
+        add_generator(rt, live, py_dict_find(l, live, &d, "gen"), ret);
+    py_dict_release(&d);
+}
+
+struct py_with py_with_find(const struct py_runtime *rt, struct mem *live, const struct py_frame *f,
+                            uint64_t lock)
+{
+    const struct py_layout *l = &rt->layout;
+    struct py_with ret = {.frames = {*f}, .n = 1};
+    for (size_t at = 0; at < ret.n && ret.kind == PY_WITH_NONE; at++) {
+        uint64_t slots[PY_MAX_SLOTS];
+        uint32_t depth = depth_of(l, live, &ret.frames[at]);
+        size_t n = depth ? py_with_slots(l, live, &ret.frames[at], slots) : 0;
+        for (size_t i = 0; i < n && i < depth && ret.kind == PY_WITH_NONE; i++) {
+            struct kept k = kept_at(l, live, slots, i);
+            look_at(rt, live, &k, lock, &ret);
+        }
+    }
+    return ret;
+}
