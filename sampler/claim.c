@@ -68,12 +68,14 @@ void claim_drop_all(struct thread *t)
 void claim_extend(struct thread *t, int64_t now_ns, uint32_t ticks)
 {
     t->until_ns = now_ns;
+    t->left = false;
     t->repeats += ticks;
 }
 
 void claim_emitted(struct thread *t, int64_t now_ns)
 {
     t->until_ns = now_ns;
+    t->left = false;
     t->repeats = 0;
 }
 
@@ -225,12 +227,13 @@ enum thread_state claim_settle(const struct thread *t, const struct snapshot *sn
 void claim_stopped(struct thread *t, enum thread_state state, int64_t stopped_ns,
                    int64_t interval_ns)
 {
-    /* T waited for a CPU at every tick until it stopped. */
+    /* T waited for a CPU at every tick until it stopped, or ran on in a call that is over now. */
     bool waited = t->asked_ticks || stopped_ns - t->asked_ns > interval_ns;
     t->asked.state = state;
     t->interrupted.provable &= is_off_cpu(state);
     claim_sampled_once(t, state);
     t->until_ns = waited ? stopped_ns : t->asked_ns;
+    t->left = waited && t->left_call;
     t->repeats = t->asked_ticks;
 }
 

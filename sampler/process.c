@@ -51,7 +51,7 @@ int process_open(struct process **ret, pid_t pid, uint32_t number, struct mem *l
         return r;
     }
     dormant_open(&p->dormant, pid);
-    (void)process_poll(p);
+    (void)process_poll(p, false);
     *ret = p;
     return 0;
 }
@@ -129,11 +129,11 @@ bool process_has_ended(struct process *p)
     return task_stat_read(p->stat_fd, &stat) == -ESRCH || process_is_zombie(p);
 }
 
-struct process_changes process_poll(struct process *p)
+struct process_changes process_poll(struct process *p, bool locked)
 {
     struct process_changes changes = {0};
     struct task_stat stat;
-    enum space space = check_space(p);
+    enum space space = locked ? SPACE_UNKNOWN : check_space(p);
     bool others_left = count_links(p) != p->links || p->lost_thread;
     if (space == SPACE_SAME && !others_left && ++p->stat_age_ticks < READ_STAT_TICKS)
         return changes;

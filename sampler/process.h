@@ -87,8 +87,9 @@ struct process_changes {
     bool main_ended; /* its main thread is a zombie; others may go on */
     bool gone;
 };
-/* Begins a tick.  Returns what changed since the one before. */
-struct process_changes process_poll(struct process *p);
+/* Begins a tick.  Returns what changed since the one before.  LOCKED: a read of P's memory may wait
+ * for long, so that none is made. */
+struct process_changes process_poll(struct process *p, bool locked);
 /* Has P not been listed for several times as long as that took? */
 bool process_may_list(const struct process *p, int64_t now_ns);
 /* Are P's threads to be listed: may they, and has their number changed, or was the last listing

@@ -143,7 +143,7 @@ static void pause_if_asked(struct sampler *s)
             (void)atomic_compare_exchange_strong(&s->pause, &asked, PAUSED);
         for (uint32_t i = 0; i < s->n_processes && asked != PAUSED; i++)
             if (!s->processes[i]->ended)
-                (void)thread_list_update(s, s->processes[i]);
+                (void)thread_list_update(s, s->processes[i], false);
         tracer_sleep(s->tracer, clock_now_ns() + NS_PER_MS, -1);
         check_for_stuck(s, &check_ns);
         flush_if_asked(s);

@@ -116,9 +116,12 @@ void process_table_release(struct sampler *s);
 
 /* thread_list.c */
 
-/* Begins a tick of P: lists its threads if that is due, notices execve and P's end.  Returns
- * whether the threads were listed. */
-bool thread_list_update(struct sampler *s, struct process *p);
+/* Begins a tick of P: lists its threads if that is due, notices execve and P's end.  LOCKED: it
+ * reads none of its memory.  Returns whether the threads were listed. */
+bool thread_list_update(struct sampler *s, struct process *p, bool locked);
+/* Lets P's hook look at its memory.  One with much to do goes on at the next tick, but in a single
+ * shot, which has none. */
+void thread_list_run_hook(struct sampler *s, struct process *p);
 /* Lists P's threads; new ones are not registered yet.  GONE: P is. */
 void thread_list_read(struct sampler *s, struct process *p, bool gone);
 /* Reads the name and kind of T, which was listed, and emits it.  Where these cannot be read just

@@ -19,6 +19,7 @@ enum {
     MAX_BACKOFF_NS = NS_PER_S, /* the progress rule's longest gap */
     WAIT_FOR_LOCK_NS = 500 * NS_PER_MS,
     SIGNAL_CALM_NS = 2 * NS_PER_S, /* without a signal in a hold: these were chance */
+    RECENT_TICKS = 3,              /* who has not run for so long will hardly run just now */
     LATEST_NS = 300 * NS_PER_US,   /* from a visit to the request, where CPUs are short */
     NOT_IN_KERNEL = -2,            /* as a stop's system call */
 };
@@ -56,6 +57,7 @@ bool stop_requests_stopped(void *sampler, const struct stop *stop)
         return true;
     seccomp_note_stop(s, t, stop);
     t->stopped_in_call = stop->syscall != NOT_IN_KERNEL;
+    t->left_call = t->stopped_in_call && !stop->restarting;
     /* To stop, and to go to sleep again. */
     t->own_switches += stop->restarting || stop->job_stopped ? 2 : 1;
     capture_held(s, t, stop);
@@ -272,10 +274,26 @@ void stop_requests_queue(struct sampler *s, struct thread *t, int64_t now_ns)
     s->queued[s->n_queued++] = t;
 }
 
+/* Is the queued thread the only one of its process that has run of late?  Then nobody else locks
+ * the memory, and if this thread does, it stops when that is over. */
+static bool runs_alone(const struct sampler *s)
+{
+    const struct thread *t = s->n_queued == 1 ? s->queued[0] : NULL;
+    if (!t || t->asked.state == THREAD_BLOCKED || s->config.single_shot)
+        return false;
+    const struct dormant *d = &t->process->dormant;
+    for (size_t i = 0; i < d->n_visited; i++)
+        if (d->visited[i] != t && d->tick - d->visited[i]->moved_tick < RECENT_TICKS)
+            return false;
+    return true;
+}
+
 /* No thread of a locked process is asked in this tick; the registers of blocked ones stay wanted.
  * A single shot has no other tick, and waits for a while. */
 static bool skip_locked(struct sampler *s)
 {
+    if (runs_alone(s))
+        return false;
     struct process *p = s->n_queued && !s->config.no_stop ? s->queued[0]->process : NULL;
     int64_t end_ns = clock_now_ns() + WAIT_FOR_LOCK_NS;
     while (p && s->config.single_shot && space_is_locked(s, p) && clock_now_ns() < end_ns)

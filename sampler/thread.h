@@ -64,6 +64,7 @@ struct thread {
     uint32_t asked_ticks; /* ticks that found it asked and not stopped */
     int64_t until_ns;     /* its sample is known to hold until then; */
     uint32_t repeats;     /* ticks that found that, since the last message */
+    bool left;            /* its call was over then */
 
     /* dormant.c */
     bool dormant;
@@ -75,8 +76,7 @@ struct thread {
 
     /* on_cpu.c */
     int64_t switch_base; /* run count − switches while it is off the CPU, and no more than 0 */
-    bool base_known;
-    bool displaced; /* the sampler took its CPU for this tick */
+    bool base_known, displaced; /* the sampler took its CPU for this tick */
 
     /* waiters.c */
     int64_t wait_seen_ns; /* when it was last found to wait for a CPU, and not asked to stop */
@@ -92,13 +92,13 @@ struct thread {
     int64_t syscall_not_before_ns;
 
     /* stop_requests.c: requests to stop, less often where they would hurt. */
-    bool pending;         /* it was asked, and has not been let go */
-    bool slow_to_stop;    /* it did not stop while the sampler waited for it */
-    bool stopped_in_call; /* a system call, which may have run on after the request */
-    uint32_t backoff;     /* intervals; 0: none */
-    int64_t stop_not_before_ns;
-    int64_t call_not_before_ns;                   /* the same for stops in a call that blocks */
-    int64_t signal_not_before_ns, signal_wait_ns; /* the same where signals come in its holds */
+    bool pending;      /* it was asked, and has not been let go */
+    bool slow_to_stop; /* it did not stop while the sampler waited for it */
+    /* in a system call, which may have run on after the request; and is over */
+    bool stopped_in_call, left_call;
+    uint32_t backoff;                               /* intervals; 0: none */
+    int64_t stop_not_before_ns, call_not_before_ns; /* the latter: in a call that blocks */
+    int64_t signal_not_before_ns, signal_wait_ns;   /* the same where signals come in its holds */
 
     /* tick.c: stops of a blocked thread for its registers. */
     uint64_t registers_refused;        /* the run count of a call that must not be stopped */
@@ -106,11 +106,11 @@ struct thread {
     struct wait_object *wait_object;   /* its wait when it was asked; NULL: never asked */
 
     /* seccomp.c: filters (docs/interrupted-calls.md); the first two by thread_files.c. */
-    bool seccomp_seen; /* its status has a filter */
     int64_t seccomp_seen_ns;
-    bool renewed;    /* a stop found it in a call that goes on as restart_syscall(2) */
-    bool undone;     /* its last stop may have interrupted a call for a supervisor */
-    bool supervised; /* it has waited for a supervisor's answer: it is not stopped */
+    bool seccomp_seen; /* its status has a filter */
+    bool renewed;      /* a stop found it in a call that goes on as restart_syscall(2) */
+    bool undone;       /* its last stop may have interrupted a call for a supervisor */
+    bool supervised;   /* it has waited for a supervisor's answer: it is not stopped */
 
     /* capture.c */
     bool ever_sampled, wants_prefetch;

@@ -253,11 +253,10 @@ static bool report_exec(struct sampler *s, struct process *p)
     return !p->exec_to_report_ns;
 }
 
-/* A hook with much to do goes on at the next tick; a single shot has no next tick. */
-static void run_tick_hook(struct sampler *s, struct process *p)
+void thread_list_run_hook(struct sampler *s, struct process *p)
 {
     const struct capture_hook *hook = process_hook(p);
-    bool more = hook != NULL;
+    bool more = hook != NULL && !p->ended;
     for (int i = 0; more && (i < HOOK_CALLS || s->config.single_shot); i++) {
         more = hook->tick(hook->ctx, p->live);
         if (more && tracer_pending(s->tracer))
@@ -266,10 +265,10 @@ static void run_tick_hook(struct sampler *s, struct process *p)
     p->ticked_hook = hook;
 }
 
-bool thread_list_update(struct sampler *s, struct process *p)
+bool thread_list_update(struct sampler *s, struct process *p, bool locked)
 {
     struct space_watch watch = space_watch_begin(s);
-    struct process_changes changes = process_poll(p);
+    struct process_changes changes = process_poll(p, locked);
     space_watch_end(s, p, &watch);
     struct thread *main = changes.main_ended ? process_thread(p, p->pid) : NULL;
     bool due = changes.gone;
@@ -284,7 +283,5 @@ bool thread_list_update(struct sampler *s, struct process *p)
     due = due || process_wants_listing(p, clock_now_ns());
     if (due)
         thread_list_read(s, p, changes.gone);
-    if (!p->ended)
-        run_tick_hook(s, p);
     return due;
 }

@@ -371,6 +371,8 @@ static bool process_rests(struct sampler *s, struct process *p, bool dormant_res
            visited_rest(s, d);
 }
 
+/* Where P's memory may be locked just now it is read last of all: when a read returns, the call
+ * that had locked it is over, and its thread elsewhere. */
 static void visit_and_ask(struct sampler *s, struct process *p)
 {
     bool dormant_rest = dormant_unchanged(s, p);
@@ -382,12 +384,21 @@ static void visit_and_ask(struct sampler *s, struct process *p)
         lock_reading_rest(s, p, now_ns);
         return;
     }
-    lock_reading_look(s, p);
-    bool listed = thread_list_update(s, p);
+    bool locked = space_was_locked(s, p);
+    if (!locked)
+        lock_reading_look(s, p);
+    bool listed = thread_list_update(s, p, locked);
+    if (!locked)
+        thread_list_run_hook(s, p);
     s->n_registered = 0;
     p->lost_thread = false;
     visit_threads(s, p, dormant_rest);
     stop_requests_send(s);
+    if (locked && !p->ended) {
+        lock_reading_look(s, p);
+        listed |= thread_list_update(s, p, false); /* an execve that only the memory shows */
+        thread_list_run_hook(s, p);
+    }
     /* Not twice a tick: a listing takes long where there are many threads. */
     bool again = !listed && process_may_list(p, clock_now_ns());
     p->list_again |= p->lost_thread && !again;

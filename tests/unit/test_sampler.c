@@ -536,45 +536,87 @@ static void lockable_free(struct mem *m)
     (void)m;
 }
 
-static pid_t spinning_child(void)
+static void *spin(void *unused)
 {
+    for (volatile long n = 0;; n++)
+        continue;
+    return unused;
+}
+
+/* N threads that run. */
+static pid_t spinning_child(int n)
+{
+    pthread_t thread;
     pid_t pid = fork();
     ck_assert_int_ge(pid, 0);
+    while (pid == 0 && --n > 0)
+        if (pthread_create(&thread, NULL, spin, NULL))
+            _exit(1);
     if (pid == 0)
-        for (volatile long n = 0;; n++)
-            continue;
+        (void)spin(NULL);
     return pid;
 }
 
-START_TEST(nobody_is_asked_while_memory_is_locked)
+/* A recording of a child whose memory is locked at first. */
+static struct lockable memory;
+static struct sampler *locked_sampler;
+static const struct sampler_counters *count;
+static pid_t locked_pid;
+
+static void begin_locked(int threads)
 {
     static const struct mem_ops ops = {.read = lockable_read, .free = lockable_free};
     static const struct sampler_config config = {.rate_hz = 200, .max_held = 1};
     struct err err = {0};
-    struct lockable memory = {.mem = {&ops}, .locked = true};
+    memory = (struct lockable){.mem = {&ops}, .locked = true};
+    locked_pid = spinning_child(threads);
+    ck_assert_int_eq(mem_live_open(&memory.live, locked_pid, &err), 0);
+    locked_sampler = sampler_new(&config);
+    count = sampler_counters(locked_sampler);
+    ck_assert_int_eq(sampler_add(locked_sampler, locked_pid, 0, &memory.mem, &err), 0);
+    ck_assert_int_eq(sampler_start(locked_sampler, &err), 0);
+}
+
+/* Else the test runs out of time. */
+static void await_count(enum sampler_counter counter, uint64_t least)
+{
     struct message m;
     uint32_t words;
-    pid_t pid = spinning_child();
-    ck_assert_int_eq(mem_live_open(&memory.live, pid, &err), 0);
-    struct sampler *s = sampler_new(&config);
-    const struct sampler_counters *c = sampler_counters(s);
-    ck_assert_int_eq(sampler_add(s, pid, 0, &memory.mem, &err), 0);
-    ck_assert_int_eq(sampler_start(s, &err), 0);
-    while (counters_get(c, COUNT_MEMORY_LOCKED) < 20) /* else the test runs out of time */
-        (void)samples(s, 10, &m, &words);
-    /* A read during which the sampler had to wait for a CPU proves nothing. */
-    ck_assert_uint_lt(counters_get(c, COUNT_STOP_REQUESTS), 10);
-    memory.locked = false;
-    while (counters_get(c, COUNT_STOPS) < 20)
-        (void)samples(s, 10, &m, &words);
-    sampler_free(s);
+    while (counters_get(count, counter) < least)
+        (void)samples(locked_sampler, 10, &m, &words);
+}
+
+static void end_locked(void)
+{
+    sampler_free(locked_sampler);
     mem_free(memory.live);
-    (void)kill(pid, SIGKILL);
-    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+    (void)kill(locked_pid, SIGKILL);
+    ck_assert_int_eq(waitpid(locked_pid, NULL, 0), locked_pid);
+}
+
+START_TEST(nobody_is_asked_while_memory_is_locked)
+{
+    begin_locked(2);
+    await_count(COUNT_MEMORY_LOCKED, 20);
+    /* A read during which the sampler had to wait for a CPU proves nothing. */
+    ck_assert_uint_lt(counters_get(count, COUNT_STOP_REQUESTS), 10);
+    memory.locked = false;
+    await_count(COUNT_STOPS, 20);
+    end_locked();
+}
+END_TEST
+
+/* Nobody else can lock it while it is held. */
+START_TEST(the_only_thread_that_runs_is_asked_all_the_same)
+{
+    begin_locked(1);
+    await_count(COUNT_STOPS, 20);
+    end_locked();
 }
 END_TEST
 
 CHECK_MAIN("sampler", 30, nobody_is_asked_while_memory_is_locked,
+           the_only_thread_that_runs_is_asked_all_the_same,
            blocked_thread_is_read_again_for_a_new_hook,
            an_execve_is_told_when_the_ring_has_room_again,
            the_end_of_a_flush_is_told_when_the_ring_has_room_again,
