@@ -14,16 +14,6 @@ bool frame_is(const struct shown_frame *f, const char *file_end, const char *nam
            (!name || frame_name_has(f->name, name));
 }
 
-bool frame_is_python_end(const struct shown_frame *f)
-{
-    return frame_is(f, "/threading.py", NULL) && str_eq(f->name, "_shutdown");
-}
-
-bool frame_is_queue_end(const struct shown_frame *f)
-{
-    return frame_is(f, "/multiprocessing/queues.py", "_finalize_join");
-}
-
 bool frame_is_importlib(const struct shown_frame *f)
 {
     return f->kind == SHOWN_PYTHON && f->file && str_starts(f->file, "<frozen importlib");
@@ -56,31 +46,17 @@ bool frame_passes_data(const struct shown_frame *f)
     return known_row_of(f, KNOWN_DATA);
 }
 
-bool frame_is_node_child(const struct shown_frame *f)
-{
-    return f->kind == SHOWN_NATIVE && frame_name_has(f->name, "SyncProcessRunner*");
-}
-
 bool frame_is_sqlite(const struct shown_frame *f)
 {
     return f->kind == SHOWN_NATIVE &&
            (str_starts(f->name, "sqlite3") || (f->module && str_starts(f->module, "libsqlite3")));
 }
 
-/* Code that a library makes at run time: attrs/_make.py, numpy/_core/overrides.py, decorator.py. */
-static bool is_generated(const char *file)
-{
-    static const char *const begins[] = {"<attrs generated ", "<__array_function__ internals>",
-                                         "<decorator-gen-", NULL};
-    return str_starts_any(file, begins);
-}
-
 static enum frame_role python_role(const struct shown_frame *f)
 {
     if (f->glue)
         return ROLE_GLUE;
-    bool library = f->file && (python_installed_path(f->file) || is_generated(f->file) ||
-                               python_is_frozen_library(f->file));
+    bool library = f->file && (python_installed_path(f->file) || python_is_frozen_library(f->file));
     return library ? ROLE_LIBRARY : ROLE_OWN;
 }
 
@@ -127,21 +103,13 @@ bool module_is_libc(const char *module)
     return str_starts_any(module, modules);
 }
 
-/* Extensions of Python's that do nothing but wait. */
-static bool is_waiting_module(const char *module)
-{
-    static const char *const modules[] = {"_queue.",    "select.", "_socket.",
-                                          "_multiproc", "_thread", NULL};
-    return str_starts_any(module, modules);
-}
-
 /* A function that a std::thread was made of is none, wherever its frame lies. */
 static bool is_native_glue(const struct shown_frame *f)
 {
     size_t len;
     if (f->libc)
         return !frame_is_malloc(f);
-    if (f->interpreter || f->entry || (f->module && is_waiting_module(f->module)))
+    if (f->interpreter || f->entry || known_row_of(f, KNOWN_WAITS))
         return true;
     return known_row_of(f, KNOWN_GLUE) && !f->pool_loop && !frame_thread_function(f, &len);
 }
@@ -156,7 +124,7 @@ bool is_glue_frame(const struct shown_frame *f)
     case SHOWN_WAIT:
         return true;
     case SHOWN_PYTHON:
-        return known_row_of(f, KNOWN_GLUE) || (f->file && str_starts(f->file, "<frozen "));
+        return known_row_of(f, KNOWN_GLUE);
     case SHOWN_NATIVE:
         break;
     }
@@ -211,7 +179,7 @@ static enum frame_role native_role(const struct shown_frame *f, bool blocked)
         return ROLE_LIBRARY; /* the program's code has ended, and nothing else says so */
     if (f->libc)
         return blocked && f->glue ? ROLE_GLUE : ROLE_LIBC;
-    if (!blocked && f->module && is_waiting_module(f->module))
+    if (!blocked && known_row_of(f, KNOWN_WAITS))
         return ROLE_LIBRARY;
     if (f->glue)
         return ROLE_GLUE;

@@ -27,12 +27,6 @@ bool frame_is_malloc(const struct shown_frame *f);
 /* Is F a function of Python's in a file whose path ends in FILE_END, called NAME as
  * frame_name_has() says?  NULL: any. */
 bool frame_is(const struct shown_frame *f, const char *file_end, const char *name);
-/* The function in which CPython's main thread waits at its end for all threads that are no
- * daemons.  Source: CPython Lib/threading.py. */
-bool frame_is_python_end(const struct shown_frame *f);
-/* The function in which a process, at its end, waits until all that it put into a queue of
- * multiprocessing's is in the pipe.  Source: CPython Lib/multiprocessing/queues.py. */
-bool frame_is_queue_end(const struct shown_frame *f);
 /* What imports in Python, and what finds, reads and compiles modules, which others call, too
  * (py_compile).  Source: CPython Lib/importlib/_bootstrap.py, _bootstrap_external.py, both
  * frozen. */
@@ -47,9 +41,6 @@ bool frame_joins_thread(const struct shown_frame *f);
 /* What pickles, sends, receives or unpickles a message.  Other files of multiprocessing's call the
  * user's functions.  Source: CPython Lib/multiprocessing; loky's backend is made like it. */
 bool frame_passes_data(const struct shown_frame *f);
-/* node's execSync() and spawnSync(), which run a loop of their own until the child has ended.
- * Source: node src/spawn_sync.cc. */
-bool frame_is_node_child(const struct shown_frame *f);
 /* SQLite, which sleeps only to try again for a lock that another connection has.
  * Source: SQLite's main.c (sqliteDefaultBusyCallback), wal.c (walTryBeginRead). */
 bool frame_is_sqlite(const struct shown_frame *f);

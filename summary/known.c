@@ -65,6 +65,8 @@ static const struct key {
     {"library", KNOWN_LIBRARY, ALONE, NULL, 0},
     {"glue", KNOWN_GLUE, ALONE | WITH_VALUE, NULL, 0},
     {"data", KNOWN_DATA, ALONE, NULL, 0},
+    {"waits", KNOWN_WAITS, ALONE, NULL, 0},
+    {"says", KNOWN_SAYS, WITH_VALUE, NULL, 0},
     {"slow", KNOWN_SLOW, WITH_VALUE, NULL, 0},
     /* Of slow code: no kinds of their own. */
     {"remedy", KNOWN_KINDS, WITH_VALUE, NULL, 0},
@@ -165,6 +167,8 @@ static const char **text_of(struct known_row *row, const struct key *key)
         return &row->glue;
     if (key->kind == KNOWN_SLOW)
         return &row->slow;
+    if (key->kind == KNOWN_SAYS)
+        return &row->says;
     if (str_eq(key->name, "remedy"))
         return &row->remedy;
     return str_eq(key->name, "unless") ? &row->unless : NULL;
@@ -269,7 +273,7 @@ static int add_row(struct reader *r, char *function, char *in)
     t->rows[t->n++] = (struct known_row){.function = function,
                                          .match = match,
                                          .in = str_eq(in, "-") ? NULL : in,
-                                         .python = str_ends(in, ".py"),
+                                         .python = str_ends(in, ".py") || *in == '<',
                                          .least_share = usual_least_share,
                                          .line = r->line};
     r->value_end = NULL;
@@ -390,7 +394,8 @@ static bool is_in(const struct known_row *row, const struct shown_frame *f)
 {
     if (f->kind == SHOWN_PYTHON || row->python)
         return f->kind == SHOWN_PYTHON && row->python && f->file &&
-               python_file_ends(f->file, row->in);
+               (*row->in == '<' ? str_starts(f->file, row->in)
+                                : python_file_ends(f->file, row->in));
     if (f->kind != SHOWN_NATIVE || !row->in)
         return f->kind == SHOWN_NATIVE;
     if (str_eq(row->in, "libc"))

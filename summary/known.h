@@ -28,6 +28,8 @@ enum known_kind {
     KNOWN_LIBRARY, /* a library's */
     KNOWN_GLUE,    /* leads to a wait, or to the user's first function */
     KNOWN_DATA,    /* passes data to another process: pickles, sends, receives, unpickles */
+    KNOWN_WAITS,   /* does nothing but wait: glue in a wait, a library's that runs else */
+    KNOWN_SAYS,    /* a wait in it means something that its name does not say */
     KNOWN_SLOW,    /* is slow, and something else is faster */
     KNOWN_KINDS,
 };
@@ -42,8 +44,9 @@ enum known_match {
 struct known_row {
     const char *function;
     enum known_match match;
-    /* The end of its file's path, or the beginning of its module's name; "libc": a function of the
-     * C library; NULL: any native code. */
+    /* The end of its file's path, the beginning of a name in angle brackets that stands for one, or
+     * the beginning of its module's name; "libc": a function of the C library; NULL: any native
+     * code. */
     const char *in;
     unsigned is; /* 1 << enum known_kind */
     /* The names of a pool's threads, of those of a library of workers, of the loop, of threads in
@@ -56,10 +59,11 @@ struct known_row {
      * says that it is for something else, and the share from which on it is told. */
     const char *slow, *remedy, *unless;
     double least_share;
-    bool python;   /* IN is a file of Python source */
-    bool tested;   /* a fixture of the real library has it (tests/situations/judge_fixtures) */
-    bool built_in; /* and not the user's */
-    unsigned line; /* in its text, from 1 on */
+    const char *says; /* a sentence */
+    bool python;      /* IN is a file of Python source */
+    bool tested;      /* a fixture of the real library has it (tests/situations/judge_fixtures) */
+    bool built_in;    /* and not the user's */
+    unsigned line;    /* in its text, from 1 on */
 };
 struct known_table {
     struct known_row *rows; /* the user's first: of several the first one counts */

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "summary/heaviest_paths.h"
+#include "summary/known.h"
 #include "summary/meanwhile.h"
 
 int64_t spinning_cpu_ns(const struct scene *s, const struct thread_group *group)
@@ -117,22 +118,14 @@ bool rule_path_of(const struct scene *s, const struct thread_group *group, enum 
 
 /* ---- meanings ---- */
 
-static bool is_within(const struct call_tree *t, uint32_t node, frame_test *test)
-{
-    while (node && !test(call_tree_node(t, node).frame))
-        node = call_tree_node(t, node).parent;
-    return node != 0;
-}
-
 const char *meaning_of(const struct scene *s, uint32_t node)
 {
     const struct call_tree *t = s->g->tree;
-    if (is_within(t, node, frame_is_python_end))
-        return "main has finished; Python waits for its non-daemon threads.";
-    if (is_within(t, node, frame_is_queue_end))
-        return "The process cannot exit before its queue has been read.";
-    if (is_within(t, node, frame_is_node_child))
-        return "execSync() and spawnSync() block node's event loop until the child has ended.";
+    for (uint32_t at = node; at; at = call_tree_node(t, at).parent) {
+        const struct known_row *row = known_row_of(call_tree_node(t, at).frame, KNOWN_SAYS);
+        if (row)
+            return row->says;
+    }
     if (waits_for_sqlite(t, node))
         return "SQLite tries again there: another connection has the database locked.";
     return NULL;

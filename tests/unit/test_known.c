@@ -131,6 +131,16 @@ START_TEST(a_users_rows_come_first)
     s = shown_with("*me_r* - library\n^cme_run - own", stack);
     ck_assert_int_eq(frame_role(&s.frames[0], true), ROLE_LIBRARY);
     builder_shown_release(&s);
+    s = shown_with("* libacme waits says=\"The licence server has no free seat.\"", stack);
+    ck_assert_int_eq(frame_role(&s.frames[0], true), ROLE_GLUE);
+    ck_assert_int_eq(frame_role(&s.frames[0], false), ROLE_LIBRARY);
+    ck_assert_str_eq(known_row_of(&s.frames[0], KNOWN_SAYS)->says,
+                     "The licence server has no free seat.");
+    builder_shown_release(&s);
+    s = shown_with("* <made library", "f@<made 1>:1:2 > g@<string>:1:2");
+    ck_assert_int_eq(frame_role(&s.frames[0], false), ROLE_LIBRARY);
+    ck_assert_int_eq(frame_role(&s.frames[1], false), ROLE_OWN);
+    builder_shown_release(&s);
     s = shown_with("gomp_thread_start - pool=mine", "gomp_thread_start!libgomp.so.1 > f!app");
     ck_assert_str_eq(known_pool_of(&s.frames[0]), "mine");
     builder_shown_release(&s);
