@@ -48,6 +48,8 @@ START_TEST(what_is_known_to_be_slow_is_told)
         {"step!app > serve!app > __poll!libc.so.6", "poll() runs for 75% of its CPU time: a"},
         {"step!app > serve!app > epoll_wait!libc.so.6", "its other end has closed"},
         {STEP "select!libc.so.6", "its time-out is 0"},
+        {STEP "fork!libc.so.6", "fork() runs for 75% of its CPU time: it copies the page tables"},
+        {"step!app > __libc_fork!libc.so.6 > _Fork!libc.so.6", "Popen without preexec_fn"},
         {"step!app > draw!app > rand!libc.so.6", "rand() runs for 75% of its CPU time: it takes"},
         {"step!app > count!app > ___pthread_mutex_lock!libc.so.6", "hold one for several steps"},
         {STEP "scan" LIB("site-packages/yaml/scanner.py"), "yaml.CSafeLoader does that in C"},
