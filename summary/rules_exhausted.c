@@ -2,7 +2,7 @@
  * connection, a permit, a buffer of a pool.
  *
  * No reader can tell who has it: a condition has no holder.  So it is told by the figures.  The
- * threads of a crew work in one function that something calls, again and again; most are in the
+ * threads of a crew work in one function that something calls, again and again; some are in the
  * same wait below it, and about as many as ever are past that.  Idle workers look alike, but for
  * two things: they wait in the loop that hands out their work, which only starts them, and how many
  * work changes. */
@@ -18,8 +18,7 @@
 #include "summary/rule_words.h"
 
 enum { LEAST_THREADS = 3 };
-static const double wait_share = 0.5;  /* of the crew's time */
-static const double past_share = 0.05; /* likewise */
+static const double past_share = 0.05; /* of the crew's time */
 static const double least_past = 0.8;  /* threads, on average: what is lost is past nobody */
 static const double most_spread = 0.3; /* of the number past it, against chance */
 
@@ -120,7 +119,7 @@ static bool find_parts(struct crew *c, struct parts *p)
             sort_nodes(&c->time, work, first, p);
     }
     return work && is_called(tree, work) && is_called(tree, p->wait) &&
-           share_of(p->wait_ns, c->wall_ns) >= wait_share;
+           share_of(p->wait_ns, c->wall_ns) >= worth_telling;
 }
 
 /* ---- how many are past it ---- */
