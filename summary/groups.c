@@ -437,21 +437,25 @@ static bool keeps_a_loop(const struct thread_group *g, const struct groups *all)
  * It waits for its children, by their pipes, too; for time; for a thread of its own. */
 static bool is_of_work(const struct call_tree *t, uint32_t node)
 {
-    static const unsigned locks =
-        1U << FUTEX_LOCK | 1U << FUTEX_RWLOCK | 1U << FUTEX_SEMAPHORE | 1U << FUTEX_BARRIER;
+    static const unsigned meets = 1U << FUTEX_SEMAPHORE | 1U << FUTEX_BARRIER;
     static const unsigned works = 1U << CLASS_NONE | 1U << CLASS_SPIN | 1U << CLASS_GIL |
                                   1U << CLASS_FILE | 1U << CLASS_PAGE | 1U << CLASS_UNUSUAL;
     const struct call_node at = call_tree_node(t, node);
-    return call_tree_own(t, node) &&
-           (works >> class_of_node(t, node) & 1 || locks >> at.futex & 1 || at.sockets);
+    return call_tree_own(t, node) && (works >> class_of_node(t, node) & 1 ||
+                                      meets >> at.futex & 1 || at.sockets || is_for_lock(t, node));
 }
 
+/* Who works now and then may sleep in between. */
 static bool is_of_workers(struct thread_group *g, const struct call_tree *t)
 {
-    int64_t ns = 0;
-    for (uint32_t node = 1; node <= call_tree_count(t) && !g->idle; node++)
-        ns += is_of_work(t, node) ? tally_self(&g->tally, node) : 0;
-    return ns > g->wall_ns / 2;
+    static const double least_share = 0.1;
+    int64_t work_ns = 0;
+    int64_t sleep_ns = 0;
+    for (uint32_t node = 1; node <= call_tree_count(t) && !g->idle; node++) {
+        work_ns += is_of_work(t, node) ? tally_self(&g->tally, node) : 0;
+        sleep_ns += sleeps_in_own_code(t, node) ? tally_self(&g->tally, node) : 0;
+    }
+    return work_ns + sleep_ns > g->wall_ns / 2 && share_of(work_ns, g->wall_ns) >= least_share;
 }
 
 static bool is_futex(const struct call_tree *t, uint32_t node)

@@ -69,17 +69,35 @@ static bool is_something(const struct thread_group *group, int64_t ns)
     return share_of(ns, group->wall_ns) >= does_something;
 }
 
-/* The group but MAIN that does most, and far more than MAIN_NS, what MAIN does; NULL: there is
- * none. */
+/* Does MAIN wait for the end of others for most of its time?  These are of its own process. */
+static bool joins(const struct groups *g, const struct thread_group *main)
+{
+    const struct profile_thread *t = main->threads[0]->thread;
+    int64_t ns = 0;
+    for (size_t k = 0; k < t->n_runs; k++)
+        if (t->runs[k].state == RUN_BLOCKED &&
+            cause_of_run(g->tree, g->v, &t->runs[k]) == CAUSE_JOIN)
+            ns += t->runs[k].weights.wall_ns;
+    return 2 * ns > main->wall_ns;
+}
+
+static bool is_of_process(const struct thread_group *group, process_id process)
+{
+    return group->threads[0]->thread->process.ix == process.ix;
+}
+
+/* The group but MAIN that does most, and far more than MAIN_NS, what MAIN does; INSIDE: of MAIN's
+ * process.  NULL: there is none. */
 static struct thread_group *most_busy(const struct groups *g, struct holders *h,
-                                      const struct thread_group *main, int64_t main_ns)
+                                      const struct thread_group *main, int64_t main_ns, bool inside)
 {
     struct thread_group *most = NULL;
     int64_t little_ns = main ? (int64_t)(does_something * (double)main->wall_ns) : 0;
     int64_t most_ns = max_i64(little_ns, FAR_MORE * main_ns);
     for (size_t i = 0; i < g->n; i++) {
         struct thread_group *group = &g->items[i];
-        if (group == main || group->idle || group->launches)
+        if (group == main || group->idle || group->launches ||
+            (inside && !is_of_process(group, main->threads[0]->thread->process)))
             continue;
         int64_t ns = other_ns(g, h, group, MAY_REST);
         if (ns <= most_ns || !is_something(group, ns))
@@ -116,6 +134,8 @@ struct thread_group *leader_of(const struct groups *g, struct holders *h)
     int64_t main_ns = main ? other_ns(g, h, main, SUPERVISES) : 0;
     if (main && share_of(main_ns, main->wall_ns) >= does_much)
         return main;
-    struct thread_group *most = most_busy(g, h, main, main_ns);
+    struct thread_group *most =
+        main && joins(g, main) ? most_busy(g, h, main, main_ns, true) : NULL;
+    most = most ? most : most_busy(g, h, main, main_ns, false);
     return most ? most : main;
 }

@@ -5,8 +5,8 @@
 #include "summary/holders.h"
 
 /* The group that is asked for; else that of the main thread.  Where that only rests, waits for
- * others' end or for whoever comes (a server, a supervisor), the group that does most; NULL: there
- * is none. */
+ * others' end or for whoever comes (a server, a supervisor), the group that does most, first of all
+ * of those whose end it waits for; NULL: there is none. */
 struct thread_group *leader_of(const struct groups *g, struct holders *h);
 /* The group of the thread that the view's options ask for; NULL: for none, or it is not there. */
 struct thread_group *leader_asked_for(const struct groups *g);

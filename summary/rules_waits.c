@@ -397,21 +397,45 @@ static bool joins_others(const struct scene *s, const struct thread_group *group
            rule_others_active_ns(s, group) > group->wall_ns / 10;
 }
 
+/* What rule_waits() tells of a group. */
+struct told_wait {
+    enum wait_class class;
+    bool lock;
+    int64_t ns;
+    double least; /* of the group's time: for less it is not told */
+};
+
 /* The class of waits that GROUP is in for longest. */
-static enum wait_class longest_class(const struct thread_group *group, int64_t *ret_ns)
+static struct told_wait longest_wait(const struct thread_group *group)
 {
     static const enum wait_class classes[] = {CLASS_ORDINARY, CLASS_UNUSUAL, CLASS_SLEEP,
                                               CLASS_PAGE};
-    enum wait_class longest = CLASS_ORDINARY;
-    *ret_ns = 0;
+    struct told_wait ret = {.class = CLASS_ORDINARY, .least = plain_wait};
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
         int64_t ns = group->class_ns[classes[i]];
-        if (ns > *ret_ns) {
-            *ret_ns = ns;
-            longest = classes[i];
+        if (ns > ret.ns) {
+            ret.ns = ns;
+            ret.class = classes[i];
         }
     }
-    return longest;
+    return ret;
+}
+
+/* The wait of GROUP that the user asks about: for a lock, or the longest. */
+static struct told_wait wait_to_tell(const struct scene *s, struct thread_group *group)
+{
+    struct told_wait ret = longest_wait(group);
+    struct call_path path;
+    int64_t others_ns = group->class_ns[CLASS_ORDINARY];
+    if (share_of(others_ns, group->wall_ns) >= long_wait &&
+        heaviest_in_class(&group->tally, CLASS_ORDINARY, &path)) {
+        if (is_for_lock(s->g->tree, path.node))
+            ret = (struct told_wait){CLASS_ORDINARY, true, others_ns, long_wait};
+        call_path_release(&path);
+    }
+    if (ret.class == CLASS_ORDINARY && ret.ns > 0)
+        ret.ns += rule_ways_to_waits_ns(s, group);
+    return ret;
 }
 
 static bool is_epoll(const struct call_tree *t, uint32_t node, const void *unused)
@@ -486,29 +510,33 @@ static void add_own_wait(const struct scene *s, struct thread_group *group,
     returns_add_rest(s, group, words);
 }
 
+/* Is GROUP's wait for work?  Nobody asks for what a helper waits that hardly ever ran. */
+static bool has_nothing_to_do(const struct scene *s, const struct thread_group *group,
+                              const struct told_wait *wait, const struct call_path *path)
+{
+    bool works = share_of(group->cpu_ns, group->wall_ns) >= works_share;
+    bool is_server = !group->leads && serves(s, group, wait->class, path);
+    return group != s->lead && !works && !is_server && !wait->lock;
+}
+
 void rule_waits(const struct scene *s, struct thread_group *group, struct finding *f)
 {
-    int64_t ns;
-    enum wait_class class = longest_class(group, &ns);
-    int64_t ways_ns = class == CLASS_ORDINARY && ns > 0 ? rule_ways_to_waits_ns(s, group) : 0;
-    double share = share_of(ns + ways_ns, group->wall_ns);
+    struct told_wait wait = wait_to_tell(s, group);
+    double share = share_of(wait.ns, group->wall_ns);
     struct call_path path;
     add_figure(f, "share", share);
     f->share = share;
-    if (share < plain_wait || !heaviest_in_class(&group->tally, class, &path))
+    if (share < wait.least || !heaviest_in_class(&group->tally, wait.class, &path))
         return;
-    /* A helper that hardly ever ran has nothing to do: nobody asks for what it waits. */
-    bool works = share_of(group->cpu_ns, group->wall_ns) >= works_share;
-    bool is_server = !group->leads && serves(s, group, class, &path);
-    if (group != s->lead && !works && !is_server) {
+    if (has_nothing_to_do(s, group, &wait, &path)) {
         call_path_release(&path);
         return;
     }
-    if (class == CLASS_SLEEP)
+    if (wait.class == CLASS_SLEEP)
         f->kind = FINDING_SLEEPS;
     struct text words = {0};
     if (!add_joined(s, group, &path, share, &words, f))
-        add_own_wait(s, group, &path, class, share, &words, f);
+        add_own_wait(s, group, &path, wait.class, share, &words, f);
     if (joins_others(s, group, &path))
         text_release(&words);
     f->words = words.s;

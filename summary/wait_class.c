@@ -114,6 +114,16 @@ bool is_in_own_code(const struct call_tree *t, uint32_t node)
     return call_tree_own(t, node) != 0;
 }
 
+bool is_for_lock(const struct call_tree *t, uint32_t node)
+{
+    static const char *const files[] = {"flock", "fcntl", NULL};
+    const struct call_node at = call_tree_node(t, node);
+    if (!at.frame || at.frame->kind != SHOWN_WAIT || !at.frame->call)
+        return false;
+    return at.futex == FUTEX_LOCK || at.futex == FUTEX_RWLOCK ||
+           str_is_one_of(at.frame->call, files);
+}
+
 bool may_be_for_work(const struct call_tree *t, uint32_t node, size_t threads)
 {
     static const char *const polls[] = {"poll", "ppoll", "select", "pselect6", NULL};

@@ -28,6 +28,8 @@ bool waits_for_libc(const struct call_tree *t, uint32_t node);
 bool is_for_result(const struct call_tree *t, uint32_t node);
 /* Is NODE in a function of the user's? */
 bool is_in_own_code(const struct call_tree *t, uint32_t node);
+/* Is NODE a wait for a lock, of memory or of a file?  Who waits for one has work. */
+bool is_for_lock(const struct call_tree *t, uint32_t node);
 /* Is NODE a wait that a thread without work is in, too?  Several THREADS that poll in the user's
  * code wait for an answer: Python's sockets with a time-out poll. */
 bool may_be_for_work(const struct call_tree *t, uint32_t node, size_t threads);

@@ -79,6 +79,7 @@ EXPECTED = {
     "sqlite": Row("polls", r"\bmain\b", r"note_sale till\.py", "another connection"),
     "blocked-loop": Row("timer", r"\bmain\b", "load_template"),
     "coder": Row("peer", "python", r"publish clips\.py", "coder.*transform"),
+    "spool": Row("lock", "uploader", r"spool_locked", r"rebuild_index spool\.py"),
     "driver-lock": Row("lock", "8 ranks", r"get_device_properties tune\.py", r"device"),
     "ranks": Row("file", "rank ?1", r"load_batch rank\.py"),
     "loader": Row("file", "", r"load_batch\S* feed\.py", "nas:/export"),

@@ -473,21 +473,40 @@ START_TEST(threads_that_serve_come_before_an_event_loop_that_idles)
 }
 END_TEST
 
+/* Thread T waits for 40% of 4 s in a function that ends in WAIT, and else sleeps and works. */
+static void wait_beside_sleep(thread_id t, const char *wait)
+{
+    for (int i = 0; i < 10; i++) {
+        builder_run(&b, t, wait, 160, 0);
+        builder_run(&b, t, "rest@/src/users.py:8:9 > clock_nanosleep [blocked]", 140, 0);
+        builder_run(&b, t, "work@/src/users.py:11:12", 100, 100);
+    }
+}
+
 /* No wait has most of the time: where it ends is told all the same. */
 START_TEST(where_nothing_stands_out_the_largest_ends_are_told)
 {
     b = builder_start(10, "python3");
-    thread_id t = builder_thread(&b, 10, NULL);
-    for (int i = 0; i < 10; i++) {
-        builder_run(&b, t, "append@/src/flock.py:1:6 > flock /var/lib/users.lock [blocked]", 160,
-                    0);
-        builder_run(&b, t, "rest@/src/flock.py:8:9 > clock_nanosleep [blocked]", 140, 0);
-        builder_run(&b, t, "work@/src/flock.py:11:12", 100, 100);
-    }
+    wait_beside_sleep(builder_thread(&b, 10, NULL), "ask@/src/users.py:1:6 > read pipe [blocked]");
     judge(4000);
     assert_told(0, "nothing",
-                "Nothing stands out in 4.0 s: 40% of the time of main ends in append flock.py:6 > "
-                "flock /var/lib/users.lock; 35% in rest flock.py:9 > clock_nanosleep.");
+                "Nothing stands out in 4.0 s: 40% of the time of main ends in ask users.py:6 > "
+                "read pipe; 35% in rest users.py:9 > clock_nanosleep.");
+    teardown();
+}
+END_TEST
+
+/* Who waits for a lock has work to do, however little it runs, and whatever else it waits for. */
+START_TEST(a_wait_for_a_lock_is_told_beside_a_sleep)
+{
+    b = builder_start(10, "python3");
+    builder_run(&b, builder_thread(&b, 10, NULL),
+                "main!app > pthread_join!libc.so.6 > futex [blocked]", 4000, 0);
+    wait_beside_sleep(builder_thread(&b, 11, "uploader"),
+                      "append@/src/users.py:1:6 > flock /var/lib/users.lock [blocked]");
+    judge(4000);
+    assert_told(0, "waits",
+                "uploader waits 40% of its time in append users.py:6 > flock /var/lib/users.lock.");
     teardown();
 }
 END_TEST
@@ -587,4 +606,5 @@ CHECK_MAIN("findings_waits", 20, a_loop_that_waits_for_one_child_is_told_as_such
            who_waits_for_its_turn_to_poll_does_not_stall, the_handler_of_a_busy_loop_is_named,
            alike_loops_that_never_wait_are_told, a_loop_that_never_waits_is_told,
            where_main_is_idle_the_threads_that_serve_are_told_of,
-           where_nothing_stands_out_the_largest_ends_are_told)
+           where_nothing_stands_out_the_largest_ends_are_told,
+           a_wait_for_a_lock_is_told_beside_a_sleep)
