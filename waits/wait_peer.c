@@ -21,6 +21,7 @@ enum {
     AGAIN_NS = 10 * NS_PER_MS,
     /* A look may put off the next one by seconds: first the waits of other threads come in. */
     GATHER_NS = 20 * NS_PER_MS,
+    GATHER_SOCKETS_NS = 500 * NS_PER_MS,
     MOST_WAITING = 4096,
     ANSWERED_NS = NS_PER_S, /* between two looks at waits that have an answer */
 };
@@ -500,15 +501,15 @@ static void look_at_fresh(struct wait_peers *w)
 
 static bool have_gathered(struct wait_peers *w, int64_t now_ns)
 {
-    /* Sockets are read when one comes, then; all else as ever. */
     const struct peer_looks *l = &w->looks;
-    bool wanted =
-        hurries(w) ? fd_scan_is_wanted(&l->scan) || l->want_processes : peer_looks_wanted(l);
-    if (!wanted)
+    bool only_sockets = !fd_scan_is_wanted(&l->scan) && !l->want_processes;
+    if (!peer_looks_wanted(l))
         w->gathering_since_ns = 0;
     else if (!w->gathering_since_ns)
         w->gathering_since_ns = now_ns;
-    return w->gathering_since_ns && now_ns - w->gathering_since_ns >= GATHER_NS;
+    /* Those that are gone soon are read when one comes.  The others are read all the same. */
+    int64_t least_ns = hurries(w) && only_sockets ? GATHER_SOCKETS_NS : GATHER_NS;
+    return w->gathering_since_ns && now_ns - w->gathering_since_ns >= least_ns;
 }
 
 void wait_peers_look(struct wait_peers *w)
