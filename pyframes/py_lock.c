@@ -225,7 +225,7 @@ int py_lock_holder(const struct py_runtime *rt, struct mem *live, const struct p
     mem_forget(live);
     if (lock->reentrant)
         r = rlock_holder(l, live, lock, ret_thread_id);
-    else if (l->traits.with_keeps != PY_WITH_KEEPS_BLOCK && !l->free_threaded)
+    else if (!l->free_threaded)
         r = lock_holder(rt, live, lock->addr, scratch, ret_thread_id);
     mem_forget(live);
     return r == 0 && is_lock(l, live, lock->addr, sem, &still) ? 0 : -ENOENT;

@@ -35,8 +35,8 @@ enum py_join {
 
 /* What `with lock:` leaves on the value stack (pyframes/py_lock.h). */
 enum py_with_keeps {
-    PY_WITH_KEEPS_BLOCK, /* ≤ 3.10: on the block stack */
-    PY_WITH_KEEPS_BOUND, /* 3.11 to 3.13: __exit__, bound */
+    PY_WITH_KEEPS_BLOCK, /* ≤ 3.10: __exit__, bound; the frame's block stack says where */
+    PY_WITH_KEEPS_BOUND, /* 3.11 to 3.13: the same; the code's exception table does */
     PY_WITH_KEEPS_BOTH,  /* 3.14+: __exit__, and the lock */
 };
 
@@ -56,6 +56,7 @@ struct py_traits {
     enum py_with_keeps with_keeps;
     uint32_t lasti_unit;       /* ≤ 3.10: bytes per unit of f_lasti */
     uint32_t executable_tags;  /* 3.14+: bits of frame.code that are a _PyStackRef's tags */
+    bool code_first;           /* ≤ 3.9: a function's first field is its code object */
     bool trace_refs_links;     /* ≤ 3.12: Py_TRACE_REFS puts two pointers before each object */
     bool int_tags;             /* 3.12+: an int's size and sign are in lv_tag, not in ob_size */
     bool shim_code;            /* 3.12+: a shim runs a code object of the file "<shim>" */

@@ -1,5 +1,6 @@
 #include "pyframes/py_with.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -15,13 +16,19 @@ enum {
     METHOD_DEF = 8, /* its definition, or its function of Python's */
     METHOD_SELF = 16,
     DESCRIPTOR_DEF = 32,
-    FUNCTION_NAME = 24, /* from 3.11 on */
+    FUNCTION_NAME = 24,
     FUNCTION_CODE = 40,
-    CODE_NAMES = 24,
+    FIRST_FUNCTION_NAME = 56, /* where its code comes first */
+    FIRST_FUNCTION_CODE = 8,
+    CODE_NAMES = 24, /* from 3.11 on */
     CODE_EXCEPTION_TABLE = 32,
     TUPLE_SIZE = 8,
 };
-enum { FRAME_VALUE_STACK = 64 }; /* up to 3.10: the pointer to a frame's values */
+/* Up to 3.10: the pointer to a frame's values; behind f_lasti the number of its blocks, and these,
+ * of which each is three numbers, the last one the height of the values below it. */
+enum { FRAME_VALUE_STACK = 64, LASTI_BLOCKS = 8, LASTI_BLOCK_STACK = 16 };
+enum { MOST_BLOCKS = 20, BLOCK_NUMBERS = 3, BLOCK_LEVEL = 2 };
+enum { GENERATOR_FRAME = 8 }; /* up to 3.10, behind the type: the pointer to its frame */
 
 /* ---- the value stack ---- */
 
@@ -100,6 +107,39 @@ static uint32_t depth_of(const struct py_layout *l, struct mem *live, const stru
     return covered_depth(table, len, f->lasti);
 }
 
+static uint64_t lowest_bits(uint32_t n)
+{
+    return n < PY_MAX_SLOTS ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
+}
+
+/* Up to 3.10: a block of `with` begins above what that keeps. */
+static uint64_t places_below_blocks(const struct py_layout *l, struct mem *live,
+                                    const struct py_frame *f)
+{
+    uint32_t blocks[MOST_BLOCKS][BLOCK_NUMBERS];
+    uint32_t n;
+    uint64_t places = 0;
+    if (l->frame.lasti == PY_ABSENT ||
+        mem_read_u32(live, f->self + l->frame.lasti + LASTI_BLOCKS, &n) < 0 || n == 0 ||
+        n > MOST_BLOCKS ||
+        mem_read(live, f->self + l->frame.lasti + LASTI_BLOCK_STACK, blocks, n * sizeof *blocks) <
+            0)
+        return 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (blocks[i][BLOCK_LEVEL] > 0 && blocks[i][BLOCK_LEVEL] <= PY_MAX_SLOTS)
+            places |= UINT64_C(1) << (blocks[i][BLOCK_LEVEL] - 1);
+    return places;
+}
+
+/* Which of F's values may be what a statement keeps: a bit each. */
+static uint64_t kept_places(const struct py_layout *l, struct mem *live, const struct py_frame *f)
+{
+    static_assert(PY_MAX_SLOTS == 64, "a bit each");
+    if (l->traits.with_keeps == PY_WITH_KEEPS_BLOCK)
+        return places_below_blocks(l, live, f);
+    return lowest_bits(depth_of(l, live, f));
+}
+
 /* ---- code ---- */
 
 bool py_with_uses(const struct py_layout *l, struct mem *live, uint64_t code,
@@ -109,7 +149,8 @@ bool py_with_uses(const struct py_layout *l, struct mem *live, uint64_t code,
     uint64_t n = 0;
     bool uses = if_unread;
     struct text name = {0};
-    if (mem_read_u64(live, code + l->object.type + CODE_NAMES, &tuple) < 0 ||
+    uint64_t names_at = l->code.names == PY_ABSENT ? l->object.type + CODE_NAMES : l->code.names;
+    if (mem_read_u64(live, code + names_at, &tuple) < 0 ||
         mem_read_u64(live, tuple + l->object.type + TUPLE_SIZE, &n) < 0 || n > MAX_NAMES)
         return if_unread;
     for (uint64_t i = 0; i < n; i++) {
@@ -172,8 +213,9 @@ static bool is_exit(const struct py_layout *l, struct mem *live, uint64_t functi
 {
     uint64_t name;
     struct text text = {0};
+    uint32_t name_at = l->traits.code_first ? FIRST_FUNCTION_NAME : FUNCTION_NAME;
     bool is = function && function % 8 == 0 &&
-              mem_read_u64(live, function + l->object.type + FUNCTION_NAME, &name) == 0 &&
+              mem_read_u64(live, function + l->object.type + name_at, &name) == 0 &&
               py_string_read(l, live, name, &text) == 0 && text.len && str_eq(text.s, "__exit__");
     text_release(&text);
     return is;
@@ -185,7 +227,8 @@ static bool releases(const struct py_layout *l, struct mem *live, uint64_t funct
     static const char *const calls[] = {"release", "__exit__", NULL};
     uint64_t code;
     struct text name = {0};
-    bool is = mem_read_u64(live, function + l->object.type + FUNCTION_CODE, &code) == 0 &&
+    uint32_t code_at = l->traits.code_first ? FIRST_FUNCTION_CODE : FUNCTION_CODE;
+    bool is = mem_read_u64(live, function + l->object.type + code_at, &code) == 0 &&
               py_string_read(l, live, key, &name) == 0 && name.len &&
               py_with_uses(l, live, code, (const char *const[]){name.s, NULL}, false) &&
               py_with_uses(l, live, code, calls, false);
@@ -222,9 +265,13 @@ static bool is_generator(const struct py_runtime *rt, struct mem *live, uint64_t
 static void add_generator(const struct py_runtime *rt, struct mem *live, uint64_t generator,
                           struct py_with *ret)
 {
-    if (ret->n < PY_MAX_WITH && is_generator(rt, live, generator) &&
-        py_step_read_one(rt, live, generator + rt->layout.generator.frame, &ret->frames[ret->n]))
-        ret->n++;
+    const struct py_layout *l = &rt->layout;
+    uint64_t frame = generator + l->generator.frame;
+    if (ret->n == PY_MAX_WITH || !is_generator(rt, live, generator) ||
+        (l->generator.frame == PY_ABSENT &&
+         mem_read_u64(live, generator + l->object.type + GENERATOR_FRAME, &frame) < 0))
+        return;
+    ret->n += py_step_read_one(rt, live, frame, &ret->frames[ret->n]);
 }
 
 /* Is K of a statement that holds LOCK?  Adds the frame of its generator, if it has one. */
@@ -254,9 +301,11 @@ struct py_with py_with_find(const struct py_runtime *rt, struct mem *live, const
     struct py_with ret = {.frames = {*f}, .n = 1};
     for (size_t at = 0; at < ret.n && ret.kind == PY_WITH_NONE; at++) {
         uint64_t slots[PY_MAX_SLOTS];
-        uint32_t depth = depth_of(l, live, &ret.frames[at]);
-        size_t n = depth ? py_with_slots(l, live, &ret.frames[at], slots) : 0;
-        for (size_t i = 0; i < n && i < depth && ret.kind == PY_WITH_NONE; i++) {
+        uint64_t places = kept_places(l, live, &ret.frames[at]);
+        size_t n = places ? py_with_slots(l, live, &ret.frames[at], slots) : 0;
+        for (size_t i = 0; i < n && ret.kind == PY_WITH_NONE; i++) {
+            if (!(places >> i & 1))
+                continue;
             struct kept k = kept_at(l, live, slots, i);
             look_at(rt, live, &k, lock, &ret);
         }

@@ -1,7 +1,7 @@
 /* Finds the `with` statement in which a frame holds a lock, by what the statement keeps on the
- * frame's value stack, where the code's exception table says: the __exit__ of its object, bound
- * (3.11 to 3.13), or with the object above it (3.14, 3.15; not of free-threaded builds).  That
- * object is
+ * frame's value stack, where the frame's block stack says (up to 3.10) or the code's exception
+ * table: the __exit__ of its object, bound (up to 3.13), or with the object above it (3.14, 3.15;
+ * not of free-threaded builds).  That object is
  *   the lock;
  *   one whose class's __exit__ releases an attribute that is the lock, as a Condition's does, and
  *   so all of queue.Queue;
@@ -9,7 +9,8 @@
  *   end.
  * Private to pyframes/.  Live memory.
  * Source: CPython Python/bytecodes.c, codegen.c; Objects/exception_handling_notes.txt (3.11);
- * Include/internal/pycore_frame.h; Include/cpython/code.h, frameobject.h, funcobject.h;
+ * Include/internal/pycore_frame.h; Include/cpython/code.h, frameobject.h, funcobject.h; for 3.6 to
+ * 3.10 Python/ceval.c (SETUP_WITH), Include/frameobject.h, genobject.h;
  * Lib/threading.py (Condition), Lib/contextlib.py (_GeneratorContextManagerBase). */
 #pragma once
 

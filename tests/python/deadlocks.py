@@ -166,8 +166,6 @@ def wait_until_stuck(pid, n):
 def main(wallspy):
     good = True
     for scene in SCENES:
-        if scene in ("locks", "own lock") and sys.version_info < (3, 11):
-            continue
         with Target([sys.executable, os.path.abspath(__file__), "--scene", scene],
                     "ready") as target:
             wait_until(lambda pid=target.pid: is_in_call(pid, pid, SYS_NANOSLEEP,

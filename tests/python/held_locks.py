@@ -1,6 +1,6 @@
 """Threads that take Locks and RLocks of Python's at random and keep a record of who has which: is
 each holder that wallspy tells the right one?  And is it told where CPython lets it be known: of an
-RLock, and from 3.11 on of a Lock in a `with` statement?  Runs on 3.6 and later.
+RLock, and of a Lock in a `with` statement?  Runs on 3.6 and later.
 
 usage: held_locks.py WALLSPY (or, as the target: held_locks.py target SEED)"""
 
@@ -217,10 +217,9 @@ def run_target(seed):
 
 
 def sure_kinds():
-    minor = sys.version_info[1]
     with_lock = ["lock", "lock-nested", "lock-in-condition", "queue", "lock-managed",
                  "lock-managed-twice", "condition-managed", "lock-of-owner"]
-    return ["rlock", "rlock-called"] + (with_lock if minor >= 11 else [])
+    return ["rlock", "rlock-called", *with_lock]
 
 
 class NotSo(Exception):

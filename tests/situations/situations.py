@@ -10,7 +10,7 @@ import dataclasses
 import sys
 
 # The CPythons whose `with lock:` tells who has the lock.
-KEEPS_EXIT = (3, 11) <= sys.version_info < (3, 14)
+KEEPS_EXIT = sys.version_info < (3, 14)
 # Those whose asyncio tasks are read.
 HAS_TASKS = sys.version_info >= (3, 11)
 
@@ -447,9 +447,7 @@ CASES = [
     Situation("own-queue",
               "main puts on the queue that it has locked, in the finalizer of what it puts there",
               "{programs}/courier.py {seconds}", "deadlock|stuck|waits_for",
-              (r"\bmain\b", r"__del__ courier\.py", r"itself|its own"),
-              wrong_today="" if sys.version_info >= (3, 11)
-              else "this CPython does not tell who has it"),
+              (r"\bmain\b", r"__del__ courier\.py", r"itself|its own")),
     Situation("poll-once", "main waits by an epoll of its own for a slow gauge",
               "{programs}/gauge.py {seconds}", "waits.*|none_ran",
               (r"\bmain\b", r"read_gauge gauge\.py"), ("share", "share", 0.08)),
