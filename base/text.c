@@ -229,6 +229,26 @@ void text_add_cut(struct text *t, const char *s, size_t len, size_t columns)
     text_add(t, fits ? "" : "…");
 }
 
+void text_add_path(struct text *t, const char *path, size_t columns)
+{
+    struct text tame = {0};
+    text_add(&tame, "");
+    text_add_tame(&tame, path, strlen(path));
+    const char *s = tame.s;
+    const size_t root = *s ? 1 + strcspn(s + 1, "/") : 0; /* "/mnt" */
+    const size_t used = utf8_columns(s, root) + 2;        /* "/…" */
+    const char *rest = s + root;
+    if (utf8_columns(s, tame.len) > columns && *rest && used < columns) {
+        while (utf8_columns(rest, strlen(rest)) > columns - used && strchr(rest + 1, '/'))
+            rest = strchr(rest + 1, '/');
+        text_addf(t, "%.*s/…", (int)root, s);
+        s = rest;
+        columns -= used;
+    }
+    text_add_cut(t, s, strlen(s), columns);
+    text_release(&tame);
+}
+
 void text_add_group(struct text *t, const char *name)
 {
     text_add(t, "");

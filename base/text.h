@@ -47,6 +47,9 @@ void text_addf(struct text *t, const char *format, ...) __attribute__((format(pr
 void text_add_tame(struct text *t, const char *s, size_t len);
 /* Appends S, LEN bytes, or as much of it as COLUMNS hold, with "…" at the end where it is cut. */
 void text_add_cut(struct text *t, const char *s, size_t len, size_t columns);
+/* Appends PATH as text_add_tame() does; the middle of one that has more than COLUMNS is left out:
+ * "/mnt/…/2024/notes.txt". */
+void text_add_path(struct text *t, const char *path, size_t columns);
 /* Appends NAME with '*' for each number in it, so that "worker-1" and "worker-2" give one text. */
 void text_add_group(struct text *t, const char *name);
 /* Appends N as people write about so many: "73,000", "1.2 million". */

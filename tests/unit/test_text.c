@@ -106,6 +106,30 @@ START_TEST(characters_are_counted_and_cut)
 }
 END_TEST
 
+START_TEST(a_path_loses_its_middle)
+{
+    static const struct {
+        const char *path, *want;
+    } cases[] = {
+        {"/mnt/data/2024/notes.txt", "/mnt/data/2024/notes.txt"},
+        {"/mnt/ab/data/2024/notes.txt", "/mnt/…/data/2024/notes.txt"},
+        {"/mnt/very/long/way/2024/notes.txt", "/mnt/…/way/2024/notes.txt"},
+        {"nfs01:/export/long/way/2024/notes", "nfs01:/…/way/2024/notes"},
+        {"/mnt/a/notes-of-all-the-years-since.txt", "/mnt/…/notes-of-all-the-y…"},
+        {"/notes-of-all-the-years-since.txt", "/notes-of-all-the-years-s…"},
+        {"a\nb", "a?b"},
+        {"", ""},
+    };
+    enum { COLUMNS = 26 };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct text t = {0};
+        text_add_path(&t, cases[i].path, COLUMNS);
+        ck_assert_str_eq(t.s, cases[i].want);
+        text_release(&t);
+    }
+}
+END_TEST
+
 START_TEST(times_are_written_for_people)
 {
     static const struct {
@@ -163,5 +187,5 @@ END_TEST
 
 CHECK_MAIN("text", 20, large_numbers_are_written_for_people, times_are_written_for_people,
            numbers_are_strict, hex_stops_at_the_end_given, text_grows, names_are_tamed,
-           words_wrap_behind_the_indent, characters_are_counted_and_cut,
+           words_wrap_behind_the_indent, characters_are_counted_and_cut, a_path_loses_its_middle,
            a_string_is_compared_with_each_of_a_list)
