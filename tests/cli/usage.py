@@ -494,9 +494,15 @@ class Launched(InFolder):
 
     def test_a_command_that_goes_on_is_waited_for(self):
         waiting = r"wallspy: sampling is over; waiting for sh \(\d+\) to end$"
-        code, _, text, _ = self.record("sh", "-c", "sleep 1; exit 3", options=["-d", "0.3"])
-        self.assertEqual(code, 3)
-        self.assertRegex(text, waiting)
+        script = "until [ -e told ]; do sleep 0.05; done; exit 3"
+        line = [programs["wallspy"], "-d", "0.3", "-o", "o.json", "--", "sh", "-c", script]
+        told = 0
+        with subprocess.Popen(line, stderr=subprocess.PIPE, text=True) as process:
+            for message in process.stderr:
+                if re.search(waiting, message):
+                    told += 1
+                    open("told", "w", encoding="utf-8").close()
+        self.assertEqual((process.returncode, told), (3, 1))
         code, _, text, _ = self.record("sh", "-c", "sleep 0.3; exit 3")
         self.assertEqual(code, 3)
         self.assertNotRegex(text, waiting)
