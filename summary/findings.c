@@ -419,7 +419,7 @@ static void add_bound(const struct ledger *l, struct finding *f)
     add_way(&words, &row->place);
     text_addf(&words, " took no time, %s would save at most ", l->leader->noun);
     add_percent(&words, share);
-    text_add(&words, " of its time.");
+    text_addf(&words, " of %s time.", possessive(l->leader));
     add_figure(f, "at_most", share);
     free(f->words);
     f->words = words.s;

@@ -47,13 +47,18 @@ static int64_t bound_of(const struct groups *g, const struct ledger *l,
     if (row->way != LEDGER_READ || row->place.callers || !is_work(row->cause) || group->idle ||
         is_crowded(g, group))
         return 0;
+    /* Without the place each leading thread saves what it waits, and what it is there itself: no
+     * more than anybody is there. */
+    int64_t there_ns = place_ns(group, &row->place);
     int64_t waits_ns = l->wall_ns - l->idle_ns - l->leader->cpu_ns - l->leader->runqueue_ns;
-    return max_i64(row->ns, min_i64(place_ns(group, &row->place), waits_ns));
+    int64_t own_ns = group == l->leader ? there_ns : 0;
+    int64_t most_ns = (int64_t)l->leader->n_threads * there_ns;
+    return max_i64(row->ns, min_i64(most_ns, waits_ns + own_ns));
 }
 
 void ledger_set_bounds(const struct groups *g, struct ledger *l)
 {
-    if (l->leader->n_threads != 1 || is_crowded(g, l->leader))
+    if (is_crowded(g, l->leader))
         return;
     for (size_t i = 0; i < l->n; i++)
         l->rows[i].bound_ns = bound_of(g, l, &l->rows[i]);
