@@ -10,6 +10,7 @@
 #include "profile/strings.h"
 #include "summary/frame_name.h"
 #include "summary/idle.h"
+#include "summary/known.h"
 #include "summary/spot_map.h"
 #include "summary/wait_text.h"
 
@@ -197,7 +198,7 @@ static size_t own_lock_of_libc(const struct shown_frame *stack, size_t calls, si
     while (outer && stack[outer - 1].kind == SHOWN_NATIVE && stack[outer - 1].libc &&
            !stack[outer - 1].entry && !stack[outer - 1].nameless && !stack[outer - 1].guessed)
         outer--;
-    return outer < calls && !futex_is_asked_for(&stack[outer]) ? outer : n;
+    return outer < calls && !known_does(&stack[outer], DOES_BLOCK) ? outer : n;
 }
 
 /* Python code from a string: the whole program (python -c), or what a library makes by exec():

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "summary/asks.h"
 #include "summary/frame_role.h"
+#include "summary/known.h"
 #include "summary/wait_class.h"
 
 /* What the functions on a stack are about, whether they wait or not; CAUSE_UNKNOWN: nothing that is
@@ -14,11 +15,11 @@ static enum cause cause_of_frames(const struct shown_frame *stack, size_t n, boo
         const struct shown_frame *f = &stack[i];
         if (f->kind == SHOWN_MARK && str_eq(f->name, "[gc]"))
             return CAUSE_GC;
-        if (frame_is_import(f))
+        if (known_does(f, DOES_IMPORT))
             cause = CAUSE_IMPORTS;
         else if (cause == CAUSE_IMPORTS && frame_role(f, false) == ROLE_OWN)
             cause = CAUSE_UNKNOWN; /* the user's own module runs */
-        else if (frame_starts_thread(f))
+        else if (known_does(f, DOES_START_THREAD))
             cause = CAUSE_STARTS;
         else if (on_cpu && frame_passes_data(f))
             cause = CAUSE_PICKLES;

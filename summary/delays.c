@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "summary/frame_name.h"
+#include "summary/known.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
@@ -45,15 +46,9 @@ static const struct blocker *answerer_of(const struct scene *s, const struct wai
     return b->kind == BLOCKER_PEER || b->kind == BLOCKER_PROCESS ? b : NULL;
 }
 
-/* Source: getaddrinfo(3), gethostbyname(3), resolver(3), ares_process(3), dnspython's dns/. */
 static bool resolves(const struct shown_frame *f)
 {
-    static const char *const begins[] = {"getaddrinfo", "gethostby", "getnameinfo", "gaih_inet",
-                                         "res_",        "__res_",    "ares_",       NULL};
-    if (f->kind == SHOWN_PYTHON)
-        return f->file && strstr(f->file, "/dns/");
-    const char *name = f->kind == SHOWN_NATIVE ? frame_libc_name(f->name) : "";
-    return str_starts_any(name, begins);
+    return known_does(f, DOES_RESOLVE);
 }
 
 static bool is_one_of(const struct scene *s, const struct delay *d, const struct run *run)

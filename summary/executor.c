@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "summary/known.h"
 #include "summary/rule_classes.h"
 #include "summary/task_waits.h"
 
@@ -9,18 +10,17 @@ static const double no_thread_idles = 0.05; /* of the executor's, at most */
 
 static bool is_executor(const struct shown_frame *f)
 {
-    return frame_is(f, "concurrent/futures/thread.py", NULL) && str_eq(f->name, "_worker");
+    return known_does(f, DOES_RUN_TASKS);
 }
 
 static bool runs_loop(const struct shown_frame *f)
 {
-    return frame_is(f, "asyncio/base_events.py", "run_forever") ||
-           frame_is(f, "asyncio/base_events.py", "_run_once");
+    return known_does(f, DOES_RUN_COROUTINES);
 }
 
 static bool is_process_pool(const struct shown_frame *f)
 {
-    return frame_is(f, "concurrent/futures/process.py", NULL);
+    return known_does(f, DOES_POOL_PROCESSES);
 }
 
 static bool has_frame(const struct scene *s, const struct thread_summary *t, frame_test *test)

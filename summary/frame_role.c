@@ -8,48 +8,9 @@
 
 /* ---- Python ---- */
 
-bool frame_is(const struct shown_frame *f, const char *file_end, const char *name)
-{
-    return f->kind == SHOWN_PYTHON && f->file && python_file_ends(f->file, file_end) &&
-           (!name || frame_name_has(f->name, name));
-}
-
-bool frame_is_importlib(const struct shown_frame *f)
-{
-    return f->kind == SHOWN_PYTHON && f->file && str_starts(f->file, "<frozen importlib");
-}
-
-bool frame_is_import(const struct shown_frame *f)
-{
-    return f->kind == SHOWN_PYTHON && f->file && str_eq(f->file, "<frozen importlib._bootstrap>");
-}
-
-bool frame_starts_thread(const struct shown_frame *f)
-{
-    if (f->kind == SHOWN_NATIVE)
-        return f->libc && str_starts(frame_libc_name(f->name), "pthread_create");
-    return frame_is(f, "/threading.py", "start");
-}
-
-bool frame_joins_thread(const struct shown_frame *f)
-{
-    if (f->kind == SHOWN_NATIVE)
-        return frame_name_has(f->name, "std::thread::join") ||
-               (f->libc && (str_starts(frame_libc_name(f->name), "pthread_join") ||
-                            str_starts(frame_libc_name(f->name), "pthread_clockjoin") ||
-                            str_starts(frame_libc_name(f->name), "pthread_timedjoin")));
-    return frame_is(f, "/threading.py", "join"); /* Thread.join from 3.11 on */
-}
-
 bool frame_passes_data(const struct shown_frame *f)
 {
     return known_row_of(f, KNOWN_DATA);
-}
-
-bool frame_is_sqlite(const struct shown_frame *f)
-{
-    return f->kind == SHOWN_NATIVE &&
-           (str_starts(f->name, "sqlite3") || (f->module && str_starts(f->module, "libsqlite3")));
 }
 
 static enum frame_role python_role(const struct shown_frame *f)
@@ -62,38 +23,9 @@ static enum frame_role python_role(const struct shown_frame *f)
 
 /* ---- native ---- */
 
-bool frame_is_entry(const struct shown_frame *f)
-{
-    static const char *const names[] = {"_start",
-                                        "clone",
-                                        "clone3",
-                                        "start_thread",
-                                        "__clone",
-                                        "__clone3",
-                                        "thread_start",
-                                        "__libc_start_main",
-                                        "__libc_start_call_main",
-                                        "__restore_rt",
-                                        "call_init",
-                                        NULL};
-    return f->kind == SHOWN_NATIVE &&
-           (str_is_one_of(f->name, names) || str_starts(f->name, "__libc_start_main"));
-}
-
 bool frame_is_malloc(const struct shown_frame *f)
 {
-    static const char *const names[] = {"malloc",        "free",
-                                        "calloc",        "realloc",
-                                        "__libc_malloc", "__libc_free",
-                                        "__libc_calloc", "__libc_realloc",
-                                        "memalign",      "posix_memalign",
-                                        "aligned_alloc", "malloc_consolidate",
-                                        "cfree",         NULL};
-    static const char *const inner[] = {"_int_",     "__GI___libc_", "tcache_",   "arena_get",
-                                        "sysmalloc", "systrim",      "heap_trim", NULL};
-    return f->kind == SHOWN_NATIVE && f->module &&
-           (str_starts(f->module, "libc.so") || str_starts(f->module, "libc-")) &&
-           (str_is_one_of(f->name, names) || str_starts_any(f->name, inner));
+    return f->libc && known_row_of(f, KNOWN_ALLOCATOR);
 }
 
 bool module_is_libc(const char *module)
@@ -163,19 +95,11 @@ static bool is_library_file(const struct shown_frame *f)
     return str_starts_any(path, folders) && !str_starts_any(path, own);
 }
 
-/* Compiled while it ran, and named by its compiler: node's and Java's own libraries are, too. */
-static enum frame_role jit_role(const char *name)
-{
-    static const char *const parts[] = {"java.", "java/",  "jdk.",           "jdk/", "sun.",
-                                        "sun/",  " node:", "/node_modules/", NULL};
-    return str_has_any(name, parts) ? ROLE_LIBRARY : ROLE_OWN;
-}
-
 static enum frame_role native_role(const struct shown_frame *f, bool blocked)
 {
     if (f->nameless || f->entry)
         return ROLE_GLUE;
-    if (f->interpreter && str_starts(f->name + strspn(f->name, "_"), "Py_Finalize"))
+    if (f->interpreter && known_does(f, DOES_END_PYTHON))
         return ROLE_LIBRARY; /* the program's code has ended, and nothing else says so */
     if (f->libc)
         return blocked && f->glue ? ROLE_GLUE : ROLE_LIBC;
@@ -184,8 +108,8 @@ static enum frame_role native_role(const struct shown_frame *f, bool blocked)
     if (f->glue)
         return ROLE_GLUE;
     if (!f->module)
-        return jit_role(f->name);
-    if (f->loop) /* linked into the program, as libuv into node */
+        return ROLE_OWN; /* compiled while it ran */
+    if (f->loop)         /* linked into the program, as libuv into node */
         return ROLE_LIBRARY;
     return is_library_file(f) || is_library_source(f->file) ? ROLE_LIBRARY : ROLE_OWN;
 }

@@ -18,29 +18,10 @@ enum frame_role frame_role(const struct shown_frame *f, bool blocked);
  * library but for malloc, C++'s and Rust's standard libraries, the interpreter, threading.py; no
  * frames of pools' loops (known.def). */
 bool is_glue_frame(const struct shown_frame *f);
-/* Where every program and thread begins, before any function of its own. */
-bool frame_is_entry(const struct shown_frame *f);
 /* The C library, the maths library, the dynamic linker or the vdso. */
 bool module_is_libc(const char *module);
-/* malloc, free and what they are made of. */
+/* The C library's malloc(), free() and what they are made of. */
 bool frame_is_malloc(const struct shown_frame *f);
-/* Is F a function of Python's in a file whose path ends in FILE_END, called NAME as
- * frame_name_has() says?  NULL: any. */
-bool frame_is(const struct shown_frame *f, const char *file_end, const char *name);
-/* What imports in Python, and what finds, reads and compiles modules, which others call, too
- * (py_compile).  Source: CPython Lib/importlib/_bootstrap.py, _bootstrap_external.py, both
- * frozen. */
-bool frame_is_importlib(const struct shown_frame *f);
-/* The first of these alone: every import has such a frame. */
-bool frame_is_import(const struct shown_frame *f);
-/* What starts a thread; Python's start() waits until it has begun.
- * Source: CPython Lib/threading.py; pthread_create(3). */
-bool frame_starts_thread(const struct shown_frame *f);
-/* What waits until a thread has ended.  Source: pthread_join(3); CPython Lib/threading.py. */
-bool frame_joins_thread(const struct shown_frame *f);
 /* What pickles, sends, receives or unpickles a message.  Other files of multiprocessing's call the
  * user's functions.  Source: CPython Lib/multiprocessing; loky's backend is made like it. */
 bool frame_passes_data(const struct shown_frame *f);
-/* SQLite, which sleeps only to try again for a lock that another connection has.
- * Source: SQLite's main.c (sqliteDefaultBusyCallback), wal.c (walTryBeginRead). */
-bool frame_is_sqlite(const struct shown_frame *f);

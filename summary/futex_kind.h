@@ -19,9 +19,6 @@ enum futex_kind {
 
 /* STACK outermost first, as shown.  FUTEX_UNKNOWN also if it ends in no futex(2). */
 enum futex_kind futex_kind(const struct shown_frame *stack, size_t n);
-/* Is F a function of the C library's that is made to wait: a lock's, a condition's, a thread's, or
- * the system call itself?  Of others, as rand() and localtime(), the lock is their own. */
-bool futex_is_asked_for(const struct shown_frame *f);
 /* Is F a function of the C library's that only waits, for whoever wakes it or ends?  A thread in it
  * that runs, or waits for a CPU, is on its way to sleep, or has just been woken. */
 bool futex_is_wait(const struct shown_frame *f);

@@ -1,6 +1,7 @@
 #include "summary/herd.h"
 
 #include "summary/frame_name.h"
+#include "summary/known.h"
 #include "summary/path_words.h"
 #include "summary/rule_classes.h"
 
@@ -9,18 +10,9 @@ enum {
     LEAST_WAKE_NS = 300, /* no kernel puts a thread that sleeps back on a CPU's queue faster */
 };
 
-/* Source: pthread_cond_broadcast(3), cnd_broadcast(3), libstdc++'s condition_variable, CPython
- * Lib/threading.py. */
 static bool wakes_all(const struct shown_frame *f)
 {
-    if (f->kind == SHOWN_PYTHON)
-        return frame_is(f, "/threading.py", "notify_all") ||
-               frame_is(f, "/threading.py", "notifyAll");
-    return f->kind == SHOWN_NATIVE &&
-           ((f->libc && (str_eq(frame_libc_name(f->name), "pthread_cond_broadcast") ||
-                         str_eq(frame_libc_name(f->name), "cnd_broadcast"))) ||
-            frame_name_has(f->name, "condition_variable::notify_all") ||
-            frame_name_has(f->name, "condition_variable_any::notify_all"));
+    return known_does(f, DOES_WAKE_ALL);
 }
 
 /* The thread of PROCESS that is found to wake all for longest; NULL: none. */

@@ -100,9 +100,7 @@ static const char *loop_on_top(const struct shown_frame *stack, size_t n, size_t
     if (!loop || waits_for_answer(stack, at))
         return NULL;
     *ret_at = at;
-    bool uvloop =
-        str_eq(loop, "libuv") && stack[at].module && str_starts(stack[at].module, "loop.");
-    return uvloop ? "uvloop" : loop;
+    return loop;
 }
 
 const char *idle_event_loop(const struct shown_frame *stack, size_t n)

@@ -1,406 +1,64 @@
 #include "summary/known.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/text.h"
-#include "summary/asks.h"
 #include "summary/frame_name.h"
-#include "summary/futex_kind.h"
-#include "summary/known_def.h"
 #include "summary/python_module.h"
-#include "summary/spinning.h"
 #include "summary/view.h"
 
-static const double usual_least_share = 0.2;
-
-/* ---- what a row may say ---- */
-
-static const char *const spin_names[SPIN_KINDS] = {
-    [SPIN_GPU] = "gpu", [SPIN_NCCL] = "nccl", [SPIN_OPENMP] = "openmp",
-    [SPIN_TBB] = "tbb", [SPIN_BLAS] = "blas", [SPIN_OPENMP_LOCK] = "openmp-lock",
-    [SPIN_UCX] = "ucx", [SPIN_MPI] = "mpi",   [SPIN_LOCK] = "lock",
-};
-static const char *const futex_names[] = {
-    [FUTEX_UNKNOWN] = "unknown",     [FUTEX_LOCK] = "lock",           [FUTEX_RWLOCK] = "rwlock",
-    [FUTEX_CONDITION] = "condition", [FUTEX_SEMAPHORE] = "semaphore", [FUTEX_JOIN] = "join",
-    [FUTEX_BARRIER] = "barrier",
-};
-static const char *const asked_names[] = {
-    [ASKED_CHILD] = "child",
-    [ASKED_FILE] = "file",
-    [ASKED_LOCK] = "lock",
-    [ASKED_RESULT] = "result",
-};
-
-enum { ALONE = 1, WITH_VALUE = 2 };
-/* KEY or KEY=VALUE.  Where there are NAMES the value is one of them. */
-static const struct key {
-    const char *name;
-    enum known_kind kind;
-    unsigned forms;
-    const char *const *names;
-    size_t n_names;
-} keys[] = {
-    {"pool", KNOWN_POOL, ALONE | WITH_VALUE, NULL, 0},
-    {"joined", KNOWN_JOINED, ALONE | WITH_VALUE, NULL, 0},
-    {"workers", KNOWN_WORKERS, WITH_VALUE, NULL, 0},
-    {"results", KNOWN_RESULTS, ALONE, NULL, 0},
-    {"takes", KNOWN_TAKES, ALONE, NULL, 0},
-    {"puts", KNOWN_PUTS, ALONE, NULL, 0},
-    {"loop", KNOWN_LOOP, WITH_VALUE, NULL, 0},
-    {"poller", KNOWN_POLLER, ALONE, NULL, 0},
-    {"answer", KNOWN_ANSWER, ALONE, NULL, 0},
-    {"spin", KNOWN_SPIN, WITH_VALUE, spin_names, sizeof spin_names / sizeof *spin_names},
-    {"yields", KNOWN_YIELDS, WITH_VALUE, spin_names, sizeof spin_names / sizeof *spin_names},
-    {"within", KNOWN_WITHIN, WITH_VALUE, NULL, 0},
-    {"futex", KNOWN_FUTEX, WITH_VALUE, futex_names, sizeof futex_names / sizeof *futex_names},
-    {"sleeps", KNOWN_SLEEPS, WITH_VALUE, asked_names, sizeof asked_names / sizeof *asked_names},
-    {"asks", KNOWN_ASKS, WITH_VALUE, asked_names, sizeof asked_names / sizeof *asked_names},
-    {"own", KNOWN_OWN, ALONE, NULL, 0},
-    {"library", KNOWN_LIBRARY, ALONE, NULL, 0},
-    {"glue", KNOWN_GLUE, ALONE | WITH_VALUE, NULL, 0},
-    {"data", KNOWN_DATA, ALONE, NULL, 0},
-    {"waits", KNOWN_WAITS, ALONE, NULL, 0},
-    {"says", KNOWN_SAYS, WITH_VALUE, NULL, 0},
-    {"slow", KNOWN_SLOW, WITH_VALUE, NULL, 0},
-    /* Of slow code: no kinds of their own. */
-    {"remedy", KNOWN_KINDS, WITH_VALUE, NULL, 0},
-    {"unless", KNOWN_KINDS, WITH_VALUE, NULL, 0},
-    {"least", KNOWN_KINDS, WITH_VALUE, NULL, 0},
-    {"tested", KNOWN_KINDS, ALONE, NULL, 0},
-};
-
-/* ---- reading ---- */
-
-struct reader {
-    struct known_table *t;
-    char *at; /* within a line, whose tokens are cut out in place */
-    unsigned line;
-    char *value_end; /* of the text before, which may go on; NULL: none may */
-    bool open;       /* a quote has no end */
-    struct err *err;
-};
-
-static int fail(const struct reader *r, const char *what, const char *word)
+/* glibc's names of one function: "__GI___libc_fork", "__isoc99_sscanf". */
+static const char *without_prefix(const char *name)
 {
-    return err_set(r->err, -EINVAL, "line %u: %s%s%s", r->line, what, *word ? ": " : "", word);
+    static const char *const prefixes[] = {"libc_", "isoc99_", "isoc23_", "new_", "old_"};
+    name = frame_libc_name(name);
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (str_starts(name, prefixes[i]))
+            return name + strlen(prefixes[i]);
+    return name;
 }
 
-/* The next token, without its quotes; NULL: none before a comment or the end.  *RET_QUOTED: it
- * begins with a quote.  *RET_END: behind it. */
-static char *next_token(struct reader *r, bool *ret_quoted, char **ret_end)
-{
-    while (isspace((unsigned char)*r->at))
-        r->at++;
-    if (!*r->at || *r->at == '#')
-        return NULL;
-    char *token = r->at;
-    char *end = token;
-    bool quoted = false;
-    *ret_quoted = *token == '"';
-    for (; *r->at && (quoted || !isspace((unsigned char)*r->at)); r->at++)
-        if (*r->at == '"')
-            quoted = !quoted;
-        else
-            *end++ = *r->at;
-    r->open |= quoted;
-    r->at += *r->at != '\0';
-    *end = '\0';
-    *ret_end = end;
-    return token;
-}
-
-static const struct key *find_key(const char *name)
-{
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (str_eq(keys[i].name, name))
-            return &keys[i];
-    return NULL;
-}
-
-/* Which of N NAMES the LEN bytes at S are; below 0: none. */
-static int find_name(const char *const *names, size_t n, const char *s, size_t len)
-{
-    for (size_t i = 0; i < n; i++)
-        if (names[i] && strlen(names[i]) == len && strncmp(names[i], s, len) == 0)
-            return (int)i;
-    return -1;
-}
-
-/* "gpu,nccl" */
-static int set_within(const struct reader *r, struct known_row *row, const char *value)
-{
-    for (const char *at = value; *at;) {
-        size_t len = strcspn(at, ",");
-        int kind = find_name(spin_names, SPIN_KINDS, at, len);
-        if (kind < 0)
-            return fail(r, "unknown value", value);
-        row->within |= 1U << kind;
-        at += len + (at[len] == ',');
-    }
-    return 0;
-}
-
-static int set_share(const struct reader *r, struct known_row *row, const char *value)
-{
-    char *end;
-    row->least_share = strtod(value, &end);
-    bool share = end != value && !*end && row->least_share > 0 && row->least_share <= 1;
-    return share ? 0 : fail(r, "no share from 0 to 1", value);
-}
-
-/* Where VALUE of KEY belongs; NULL: it is no text. */
-static const char **text_of(struct known_row *row, const struct key *key)
-{
-    if (key->kind == KNOWN_POOL || key->kind == KNOWN_JOINED)
-        return &row->pool;
-    if (key->kind == KNOWN_WORKERS)
-        return &row->workers;
-    if (key->kind == KNOWN_LOOP)
-        return &row->loop;
-    if (key->kind == KNOWN_GLUE)
-        return &row->glue;
-    if (key->kind == KNOWN_SLOW)
-        return &row->slow;
-    if (key->kind == KNOWN_SAYS)
-        return &row->says;
-    if (str_eq(key->name, "remedy"))
-        return &row->remedy;
-    return str_eq(key->name, "unless") ? &row->unless : NULL;
-}
-
-/* Where the number of one of KEY's names belongs; NULL: it has none. */
-static int *number_of(struct known_row *row, const struct key *key)
-{
-    if (key->kind == KNOWN_SPIN)
-        return &row->spin;
-    if (key->kind == KNOWN_YIELDS)
-        return &row->yields;
-    if (key->kind == KNOWN_FUTEX)
-        return &row->futex;
-    if (key->kind == KNOWN_SLEEPS)
-        return &row->sleeps;
-    return key->kind == KNOWN_ASKS ? &row->asks : NULL;
-}
-
-/* VALUE: empty: none. */
-static int set(const struct reader *r, struct known_row *row, const struct key *key,
-               const char *value)
-{
-    const char **text = text_of(row, key);
-    int *number = number_of(row, key);
-    if (number)
-        *number = find_name(key->names, key->n_names, value, strlen(value));
-    if (number && *number < 0)
-        return fail(r, "unknown value", value);
-    if (text && *value)
-        *text = value;
-    if (key->kind < KNOWN_KINDS)
-        row->is |= 1U << key->kind;
-    if (key->kind == KNOWN_JOINED)
-        row->is |= 1U << KNOWN_POOL;
-    row->tested |= str_eq(key->name, "tested");
-    if (key->kind == KNOWN_WITHIN)
-        return set_within(r, row, value);
-    return str_eq(key->name, "least") ? set_share(r, row, value) : 0;
-}
-
-/* KEY, KEY=VALUE, or what a text goes on with. */
-static int read_word(struct reader *r, struct known_row *row, char *token, bool quoted, char *end)
-{
-    if (quoted) {
-        if (!r->value_end)
-            return fail(r, "a text without a name", token);
-        memmove(r->value_end, token, (size_t)(end - token) + 1);
-        r->value_end += end - token;
-        return 0;
-    }
-    char *value = strchr(token, '=');
-    if (value)
-        *value++ = '\0';
-    const struct key *key = find_key(token);
-    if (!key)
-        return fail(r, "unknown word", token);
-    r->value_end = value && text_of(row, key) ? end : NULL;
-    if (value && !(key->forms & WITH_VALUE))
-        return fail(r, "takes no value", token);
-    if (value ? !*value : !(key->forms & ALONE))
-        return fail(r, "needs a value", token);
-    return set(r, row, key, value ? value : "");
-}
-
-/* Cuts the pattern's marks off NAME.  A '*' at the end of a plain name is frame_name_has()'s. */
-static enum known_match match_of(char **name)
-{
-    size_t len = strlen(*name);
-    if (str_eq(*name, "*"))
-        return MATCH_ANY;
-    if (**name == '^') {
-        ++*name;
-        return MATCH_BEGINS;
-    }
-    if (**name == '*' && len > 2 && (*name)[len - 1] == '*') {
-        (*name)[len - 1] = '\0';
-        ++*name;
-        return MATCH_HAS;
-    }
-    return MATCH_NAME;
-}
-
-/* A '*' elsewhere would match nothing. */
-static bool has_odd_star(const char *name, enum known_match match)
-{
-    const char *star = match == MATCH_ANY ? NULL : strchr(name, '*');
-    return star && (match != MATCH_NAME || star == name || star[1]);
-}
-
-static int add_row(struct reader *r, char *function, char *in)
-{
-    struct known_table *t = r->t;
-    enum known_match match = match_of(&function);
-    if (!in)
-        return fail(r, "no file or module, nor - for any native code", function);
-    if (!*function || !*in)
-        return fail(r, "an empty name", "");
-    if (has_odd_star(function, match))
-        return fail(r, "a * that is neither at the end nor around a part", function);
-    t->rows = array_reserve(t->rows, &t->capacity, t->n + 1, sizeof *t->rows);
-    t->rows[t->n++] = (struct known_row){.function = function,
-                                         .match = match,
-                                         .in = str_eq(in, "-") ? NULL : in,
-                                         .python = str_ends(in, ".py") || *in == '<',
-                                         .least_share = usual_least_share,
-                                         .line = r->line};
-    r->value_end = NULL;
-    return 0;
-}
-
-/* FUNCTION FILE-OR-MODULE WORDS…, or more words of the row before if it is indented. */
-static int read_line(struct reader *r, char *line)
-{
-    bool quoted;
-    char *end;
-    char *token;
-    int rc = 0;
-    bool goes_on = isspace((unsigned char)*line);
-    r->at = line;
-    if (!goes_on && (token = next_token(r, &quoted, &end)))
-        rc = add_row(r, token, next_token(r, &quoted, &end));
-    while (rc == 0 && !r->open && (token = next_token(r, &quoted, &end))) {
-        if (!r->t->n)
-            rc = fail(r, "no row to go on with", token);
-        else if (!r->open)
-            rc = read_word(r, &r->t->rows[r->t->n - 1], token, quoted, end);
-    }
-    return r->open ? fail(r, "a quote has no end", "") : rc;
-}
-
-/* Adds the rows of TEXT. */
-static int read_rows(struct known_table *t, const char *text, struct err *err)
-{
-    static const char order_mark[] = "\xEF\xBB\xBF"; /* of editors elsewhere */
-    struct reader r = {.t = t, .err = err};
-    char *copy = xstrdup(text + (str_starts(text, order_mark) ? strlen(order_mark) : 0));
-    int rc = 0;
-    t->texts = array_reserve(t->texts, &t->texts_capacity, t->n_texts + 1, sizeof *t->texts);
-    t->texts[t->n_texts++] = copy;
-    for (char *line = copy, *next; line && rc == 0; line = next) {
-        next = strchr(line, '\n');
-        if (next)
-            *next++ = '\0';
-        r.line++;
-        rc = read_line(&r, line);
-    }
-    return rc;
-}
-
-/* What only a whole row can have wrong; NULL: nothing. */
-static const char *wrong_with(const struct known_row *row)
-{
-    if (!row->is)
-        return "the row says nothing";
-    if (!row->slow != !row->remedy)
-        return "slow= and remedy= belong together";
-    bool of_slow = row->unless || row->least_share != usual_least_share;
-    return of_slow && !row->slow ? "least= and unless= are for slow=" : NULL;
-}
-
-static int check_rows(const struct known_table *t, struct err *err)
-{
-    enum { MOST = KNOWN_MOST_SLOW / 4 };
-    size_t n = 0;
-    for (size_t i = 0; i < t->n; i++) {
-        const struct known_row *row = &t->rows[i];
-        const char *wrong = wrong_with(row);
-        n += row->slow != NULL;
-        if (wrong)
-            return err_set(err, -EINVAL, "line %u: %s", row->line, wrong);
-    }
-    return n <= MOST ? 0 : err_set(err, -EINVAL, "more than %d rows of slow code", MOST);
-}
-
-int known_init(struct known_table *t, const char *text, struct err *err)
-{
-    *t = (struct known_table){.n = 0};
-    int rc = text ? read_rows(t, text, err) : 0;
-    if (rc == 0)
-        rc = check_rows(t, err);
-    if (rc < 0)
-        t->n = 0;
-    struct err own = {0};
-    const size_t n_users = t->n;
-    (void)read_rows(t, known_def, &own); /* the test known reads it, too */
-    for (size_t i = n_users; i < t->n; i++)
-        t->rows[i].built_in = true;
-    return rc;
-}
-
-const char *known_text(void)
-{
-    return known_def;
-}
-
-void known_release(struct known_table *t)
-{
-    for (size_t i = 0; i < t->n_texts; i++)
-        free(t->texts[i]);
-    free(t->texts);
-    free(t->rows);
-    *t = (struct known_table){.n = 0};
-}
-
-/* ---- finding ---- */
-
-/* The C library's functions have prefixes, and "*" stands for their ends. */
+/* "*" stands for any end. */
 static bool is_libc_function(const char *name, const char *function)
 {
-    static const char *const prefixes[] = {"__isoc99_", "__isoc23_", "__libc_", "__new_", "__old_"};
-    const char *plain = frame_libc_name(name);
+    const char *plain = without_prefix(name);
     size_t len = strlen(function);
-    if (function[len - 1] == '*')
-        return strncmp(plain, function, len - 1) == 0;
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-        if (str_starts(name, prefixes[i]) && str_eq(name + strlen(prefixes[i]), function))
+    return function[len - 1] == '*' ? strncmp(plain, function, len - 1) == 0
+                                    : str_eq(plain, function);
+}
+
+static bool is_in_folder(const char *path, const char *folder)
+{
+    size_t len = strlen(folder);
+    for (const char *at = path; path && (at = strstr(at, folder)); at += len)
+        if (at == path || at[-1] == '/' || *folder == '/')
             return true;
-    return str_eq(plain, function);
+    return false;
 }
 
 static bool is_in(const struct known_row *row, const struct shown_frame *f)
 {
-    if (f->kind == SHOWN_PYTHON || row->python)
-        return f->kind == SHOWN_PYTHON && row->python && f->file &&
-               (*row->in == '<' ? str_starts(f->file, row->in)
-                                : python_file_ends(f->file, row->in));
-    if (f->kind != SHOWN_NATIVE || !row->in)
-        return f->kind == SHOWN_NATIVE;
-    if (str_eq(row->in, "libc"))
-        return f->libc;
-    return (f->file && str_ends(f->file, row->in)) || (f->module && str_starts(f->module, row->in));
+    const bool python = f->kind == SHOWN_PYTHON && f->file;
+    const bool native = f->kind == SHOWN_NATIVE;
+    switch (row->place) {
+    case IN_NATIVE:
+        return native;
+    case IN_LIBC: /* POSIX's threads may be linked into the program */
+        return native && (f->libc || str_starts(f->name, "pthread_"));
+    case IN_JIT:
+        return native && !f->module;
+    case IN_MODULE:
+        return native && ((f->file && str_ends(f->file, row->in)) ||
+                          (f->module && str_starts(f->module, row->in)));
+    case IN_PYTHON:
+        return python && python_file_ends(f->file, row->in);
+    case IN_NAMED:
+        return python && str_starts(f->file, row->in);
+    case IN_FOLDER:
+        return is_in_folder(f->source, row->in) || is_in_folder(f->module_path, row->in);
+    }
+    return false;
 }
 
 static bool is_named(const struct known_row *row, const struct shown_frame *f)
@@ -412,12 +70,14 @@ static bool is_named(const struct known_row *row, const struct shown_frame *f)
         return true;
     case MATCH_BEGINS:
         return str_starts(f->name, row->function);
+    case MATCH_WHOLE:
+        return str_eq(f->name, row->function);
     case MATCH_HAS:
         return strstr(f->name, row->function) != NULL;
     case MATCH_NAME:
         break;
     }
-    if (row->in && str_eq(row->in, "libc"))
+    if (row->place == IN_LIBC)
         return is_libc_function(f->name, row->function);
     /* "PMPI_Recv" is another name of "MPI_Recv". */
     return frame_name_has(f->name + str_starts(f->name, "PMPI_"), row->function);
@@ -445,8 +105,8 @@ static struct first_chars first_chars_of(const char *name)
 
 static bool may_be_of(const struct known_row *row, const struct first_chars *chars)
 {
-    bool libc = row->in && str_eq(row->in, "libc");
-    return row->match != MATCH_NAME || libc || chars->has[(unsigned char)*row->function];
+    return row->match != MATCH_NAME || row->place == IN_LIBC ||
+           chars->has[(unsigned char)*row->function];
 }
 
 bool known_find(const struct known_table *t, const struct shown_frame *f, struct known_marks *ret)
@@ -460,6 +120,7 @@ bool known_find(const struct known_table *t, const struct shown_frame *f, struct
             continue;
         any = true;
         ret->within |= row->within;
+        ret->does |= row->does;
         ret->module_within |= row->match == MATCH_ANY ? row->within : 0;
         for (int kind = 0; kind < KNOWN_KINDS; kind++)
             if (row->is >> kind & 1 && !ret->row[kind])
@@ -471,6 +132,11 @@ bool known_find(const struct known_table *t, const struct shown_frame *f, struct
 const struct known_row *known_row_of(const struct shown_frame *f, enum known_kind kind)
 {
     return f->known ? f->known->row[kind] : NULL;
+}
+
+bool known_does(const struct shown_frame *f, enum known_act act)
+{
+    return f->known && f->known->does >> act & 1;
 }
 
 /* The rows of the table lie in its order. */

@@ -31,7 +31,35 @@ enum known_kind {
     KNOWN_WAITS,   /* does nothing but wait: glue in a wait, a library's that runs else */
     KNOWN_SAYS,    /* a wait in it means something that its name does not say */
     KNOWN_SLOW,    /* is slow, and something else is faster */
+    KNOWN_ALLOCATOR, /* allocates memory, or gives it back */
+    KNOWN_DOES,      /* does something of enum known_act */
     KNOWN_KINDS,
+};
+/* What rules ask of a function: bits. */
+enum known_act {
+    DOES_BEGIN,         /* begins a program or a thread, before any function of its own */
+    DOES_END_PYTHON,    /* ends the interpreter */
+    DOES_START_THREAD,  /* starts one; Python's start() waits until it has begun */
+    DOES_JOIN_THREAD,   /* waits until one has ended */
+    DOES_FORK,          /* copies the process */
+    DOES_BEGIN_PROCESS, /* begins what a forked process does of its own */
+    DOES_RUN_PROGRAM,   /* starts another program, and reads what it says */
+    DOES_BLOCK,         /* is there to wait, as a lock; other functions of libc have locks inside */
+    DOES_WAKE_ALL,      /* wakes all that wait for a condition */
+    DOES_ASK_AGAIN,     /* what a wait calls again and again */
+    DOES_SLEEP,         /* sleeps because its caller asks for that */
+    DOES_RETRY_LOCK,    /* sleeps only to try again for a lock that another connection has */
+    DOES_COPY_MESSAGE,  /* what MPI and UCX do for a message while nobody waits */
+    DOES_IMPORT,        /* every import in Python has such a frame */
+    DOES_LOAD,          /* likewise, and what finds, reads and compiles modules for others */
+    DOES_RUN_TASKS,     /* of a pool of threads: an executor's */
+    DOES_RUN_COROUTINES, /* asyncio's */
+    DOES_CALL_BACK,      /* an event loop that calls functions which must not block */
+    DOES_POOL_PROCESSES, /* concurrent.futures' pool of processes */
+    DOES_RUN_REGION,     /* the part of a function that OpenMP's threads share */
+    DOES_RESOLVE,        /* asks for a host's address */
+    DOES_LOSE_TASKS,     /* waits for a pool that forgets the task of a worker that was killed */
+    DOES_KINDS,
 };
 /* Rows of slow code are bits; a quarter of them may be the user's. */
 enum { KNOWN_MOST_SLOW = 64 };
@@ -39,31 +67,41 @@ enum known_match {
     MATCH_NAME,   /* as in frame_name_has(), of libc without its prefixes */
     MATCH_ANY,    /* "*" */
     MATCH_BEGINS, /* "^std::": the whole name begins so */
+    MATCH_WHOLE,  /* "^clone$": the whole name */
     MATCH_HAS,    /* "*FnOnce*": it has that anywhere */
+};
+enum known_place {
+    IN_NATIVE, /* "-": any native code */
+    IN_LIBC,   /* "libc": a function of the C library */
+    IN_JIT,    /* "jit": native code that was made while the program ran */
+    IN_MODULE, /* the beginning of the module's name, or the end of the path of native source */
+    IN_PYTHON, /* "acme/run.py": the end of a Python file's path */
+    IN_NAMED,  /* "<string>": the beginning of a name that stands for such a path */
+    IN_FOLDER, /* "acme/": a folder above the Python file, the native source or the module */
 };
 struct known_row {
     const char *function;
     enum known_match match;
-    /* The end of its file's path, the beginning of a name in angle brackets that stands for one, or
-     * the beginning of its module's name; "libc": a function of the C library; NULL: any native
-     * code. */
-    const char *in;
-    unsigned is; /* 1 << enum known_kind */
+    enum known_place place;
+    const char *in; /* the word that says it */
+    unsigned is;    /* 1 << enum known_kind */
     /* The names of a pool's threads, of those of a library of workers, of the loop, of threads in
      * nothing but such glue; NULL: none. */
     const char *pool, *workers, *loop, *glue;
     /* enum spin_kind, twice; futex_kind; asked, twice */
     int spin, yields, futex, sleeps, asks;
     unsigned within; /* 1 << enum spin_kind */
+    unsigned does;   /* 1 << enum known_act */
     /* Of slow code: what comes before its share of the time, what behind it, the end of a file that
-     * says that it is for something else, and the share from which on it is told. */
+     * says that it is for something else, and the share from which on it is told.  REMEDY is also
+     * an allocator's: what lets it keep its memory. */
     const char *slow, *remedy, *unless;
     double least_share;
-    const char *says; /* a sentence */
-    bool python;      /* IN is a file of Python source */
-    bool tested;      /* a fixture of the real library has it (tests/situations/judge_fixtures) */
-    bool built_in;    /* and not the user's */
-    unsigned line;    /* in its text, from 1 on */
+    const char *allocator; /* its name */
+    const char *says;      /* a sentence */
+    bool tested;   /* a fixture of the real library has it (tests/situations/judge_fixtures) */
+    bool built_in; /* and not the user's */
+    unsigned line; /* in its text, from 1 on */
 };
 struct known_table {
     struct known_row *rows; /* the user's first: of several the first one counts */
@@ -73,7 +111,7 @@ struct known_table {
 };
 struct known_marks {
     const struct known_row *row[KNOWN_KINDS]; /* the first of each kind that a frame is of; NULL */
-    unsigned within;                          /* of all rows that it is of */
+    unsigned within, does;                    /* of all rows that it is of */
     unsigned module_within;                   /* of those that are of its whole module */
 };
 struct shown_frame;
@@ -90,6 +128,8 @@ bool known_is_of(const struct known_row *row, const struct shown_frame *f);
 bool known_find(const struct known_table *t, const struct shown_frame *f, struct known_marks *ret);
 /* F's row of KIND, as the view found it; NULL: none. */
 const struct known_row *known_row_of(const struct shown_frame *f, enum known_kind kind);
+/* Does F do ACT, as far as the table says? */
+bool known_does(const struct shown_frame *f, enum known_act act);
 /* Whose F is: KNOWN_OWN, KNOWN_LIBRARY or KNOWN_GLUE, by the first row that says one of them;
  * KNOWN_KINDS: none does. */
 enum known_kind known_owner_of(const struct shown_frame *f);

@@ -5,6 +5,14 @@
 #include "base/alloc.h"
 #include "summary/view.h"
 
+/* What only leads somewhere is no news, nor is what stands in the C library's manual. */
+static bool is_told(const struct known_row *row, enum known_kind kind)
+{
+    bool plain =
+        kind == KNOWN_GLUE || kind == KNOWN_DOES || (row->place == IN_LIBC && !row->tested);
+    return !plain || (!row->built_in && kind != KNOWN_GLUE);
+}
+
 bool *known_used(const struct view *v)
 {
     const struct known_table *t = view_known(v);
@@ -12,17 +20,20 @@ bool *known_used(const struct view *v)
     bool *used = xcalloc(t->n + 1, sizeof *used);
     for (size_t i = 0; (marks = view_marks(v, i)); i++)
         for (int kind = 0; kind < KNOWN_KINDS; kind++)
-            if (marks->row[kind] && kind != KNOWN_GLUE)
+            if (marks->row[kind] && is_told(marks->row[kind], (enum known_kind)kind))
                 used[marks->row[kind] - t->rows] = true;
     return used;
 }
 
 void known_add_row(struct text *out, const struct known_row *row)
 {
-    static const char *const formats[] = {
-        [MATCH_NAME] = "%s", [MATCH_ANY] = "*", [MATCH_BEGINS] = "^%s", [MATCH_HAS] = "*%s*"};
+    static const char *const formats[] = {[MATCH_NAME] = "%s",
+                                          [MATCH_ANY] = "*",
+                                          [MATCH_BEGINS] = "^%s",
+                                          [MATCH_WHOLE] = "^%s$",
+                                          [MATCH_HAS] = "*%s*"};
     text_addf(out, formats[row->match], row->function);
-    text_addf(out, " %s", row->in ? row->in : "-");
+    text_addf(out, " %s", row->in);
 }
 
 void known_write_used(const struct view *v, int width, struct text *out)

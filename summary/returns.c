@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "summary/group_times.h"
+#include "summary/known.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_doing.h"
 
@@ -24,7 +25,7 @@ void returns_release(struct returns *r, const struct thread_group *group)
 static bool is_for_program(const struct call_tree *t, uint32_t node)
 {
     for (; node && call_tree_node(t, node).role != ROLE_OWN; node = call_tree_node(t, node).parent)
-        if (frame_is(call_tree_node(t, node).frame, "/subprocess.py", NULL))
+        if (known_does(call_tree_node(t, node).frame, DOES_RUN_PROGRAM))
             return true;
     return false;
 }

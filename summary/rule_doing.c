@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "summary/event_loop.h"
 #include "summary/heaviest_paths.h"
+#include "summary/known.h"
 #include "summary/rule_words.h"
 
 /* Of the time between waits: what is less is not worth a word, or seen too seldom to tell. */
@@ -328,11 +329,10 @@ void add_away(const struct scene *s, const struct thread_group *group, const str
 /* Loops whose callbacks must not block: others serve one request after the other. */
 static const char *callback_of(const struct scene *s, uint32_t node)
 {
-    static const char *const kinds[] = {"asyncio", "libuv", NULL};
     for (; node; node = call_tree_node(s->g->tree, node).parent) {
-        const char *kind = call_tree_node(s->g->tree, node).frame->loop;
-        if (kind && str_is_one_of(kind, kinds))
-            return kind;
+        const struct shown_frame *f = call_tree_node(s->g->tree, node).frame;
+        if (f->loop && known_does(f, DOES_CALL_BACK))
+            return f->loop;
     }
     return NULL;
 }

@@ -8,6 +8,7 @@
 #include "summary/cpu_shortage.h"
 #include "summary/frame_name.h"
 #include "summary/group_facts.h"
+#include "summary/known.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_doing.h"
 #include "summary/rule_words.h"
@@ -276,7 +277,7 @@ void rule_computes(const struct scene *s, struct thread_group *group, struct fin
 static bool is_at_python_end(const struct scene *s, uint32_t node)
 {
     for (; node; node = call_tree_node(s->g->tree, node).parent)
-        if (frame_name_has(call_tree_node(s->g->tree, node).frame->name, "Py_FinalizeEx"))
+        if (known_does(call_tree_node(s->g->tree, node).frame, DOES_END_PYTHON))
             return true;
     return false;
 }

@@ -4,6 +4,7 @@
 #include "summary/frame_name.h"
 #include "summary/herd.h"
 #include "summary/kernel_work.h"
+#include "summary/known.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
@@ -15,32 +16,9 @@ static const double least_returning = 0.002;   /* of the time, in calls that ret
 
 /* ---- page faults ---- */
 
-/* An allocator: its library's name, what it is called in a process's facts, and what makes it keep
- * memory.  Source: mallopt(3); jemalloc(3), opt.dirty_decay_ms; gperftools' docs/tcmalloc.html;
- * mimalloc's readme. */
-static const struct allocator {
-    const char *module, *name, *knob;
-} allocators[] = {
-    {"libc.so", "glibc",
-     "Set both MALLOC_TRIM_THRESHOLD_ and MALLOC_MMAP_THRESHOLD_ to 1000000000 to keep it."},
-    {"libjemalloc", "jemalloc", "MALLOC_CONF=dirty_decay_ms:-1 keeps it."},
-    {"libtcmalloc", "tcmalloc", "TCMALLOC_RELEASE_RATE=0 keeps it."},
-    {"libmimalloc", "mimalloc", "MIMALLOC_PURGE_DELAY=-1 keeps it (2.1, 2.2)."},
-};
-
-static const struct allocator *allocator_of(const struct shown_frame *f)
-{
-    if (frame_is_malloc(f))
-        return &allocators[0];
-    for (size_t i = 1; i < sizeof allocators / sizeof *allocators; i++)
-        if (f->module && str_starts(f->module, allocators[i].module))
-            return &allocators[i];
-    return NULL;
-}
-
 /* The allocator that GROUP's calls at NODE are made by, by whole stacks: a stripped one has no
  * function in the tree.  NULL: the program makes them itself. */
-static const struct allocator *allocator_above(const struct scene *s,
+static const struct known_row *allocator_above(const struct scene *s,
                                                const struct thread_group *group, uint32_t node)
 {
     for (size_t i = 0; i < group->n; i++) {
@@ -51,8 +29,8 @@ static const struct allocator *allocator_above(const struct scene *s,
             if (!at || !call_tree_is_within(s->g->tree, at, node))
                 continue;
             const struct shown_frame *stack = view_stack(s->g->v, t->runs[k].at, &n);
-            for (const struct allocator *found; n; n--)
-                if ((found = allocator_of(&stack[n - 1])))
+            for (const struct known_row *found; n; n--)
+                if ((found = known_row_of(&stack[n - 1], KNOWN_ALLOCATOR)))
                     return found;
         }
     }
@@ -77,17 +55,27 @@ static uint32_t returning_node(const struct scene *s, struct thread_group *group
     return share >= least_returning ? best : 0;
 }
 
+/* What lets ALLOCATOR keep its memory; "": that is not known. */
+static const char *keeping(const struct scene *s, const char *allocator)
+{
+    const struct known_table *t = view_known(s->g->v);
+    for (size_t i = 0; i < t->n; i++)
+        if (t->rows[i].allocator && t->rows[i].remedy && str_eq(t->rows[i].allocator, allocator))
+            return t->rows[i].remedy;
+    return "";
+}
+
 /* Why the same memory is fetched again and again, if that was seen. */
 static void add_returning(const struct scene *s, struct thread_group *group, struct text *words)
 {
     uint32_t node = returning_node(s, group);
     if (!node)
         return;
-    const struct allocator *allocator = allocator_above(s, group, node);
+    const struct known_row *allocator = allocator_above(s, group, node);
     struct call_path path = call_path_to(&group->tally, node);
     if (allocator) {
-        text_addf(words, " Its allocator, %s, gives memory back to the kernel. %s", allocator->name,
-                  allocator->knob);
+        text_addf(words, " Its allocator, %s, gives memory back to the kernel. %s",
+                  allocator->allocator, keeping(s, allocator->allocator));
     } else if (path.inner || path.caller) {
         text_addf(words, " %s gives memory back to the kernel by %s().",
                   path.inner ? path.inner : path.caller,
@@ -98,12 +86,6 @@ static void add_returning(const struct scene *s, struct thread_group *group, str
 
 /* ---- fork ---- */
 
-static bool is_fork(const struct shown_frame *f)
-{
-    static const char *const names[] = {"fork", "Fork", "libc_fork", "arch_fork", NULL};
-    return f->kind == SHOWN_NATIVE && f->libc && str_is_one_of(frame_libc_name(f->name), names);
-}
-
 /* Does a thread AT fork?  A child that multiprocessing has forked has its parent's frames below its
  * own, also that which forked. */
 static bool forks(const struct scene *s, struct spot at)
@@ -111,9 +93,9 @@ static bool forks(const struct scene *s, struct spot at)
     size_t n = 0;
     const struct shown_frame *stack = view_stack(s->g->v, at, &n);
     while (n > 0 && stack[n - 1].kind != SHOWN_PYTHON)
-        if (is_fork(&stack[--n]))
+        if (known_does(&stack[--n], DOES_FORK))
             return true;
-    return n > 0 && frame_is(&stack[n - 1], "/multiprocessing/popen_fork.py", "_launch");
+    return n > 0 && known_does(&stack[n - 1], DOES_FORK);
 }
 
 static int64_t forks_of(const struct scene *s, const struct profile_thread *thread)

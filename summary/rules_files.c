@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "summary/frame_name.h"
+#include "summary/known.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
@@ -95,7 +96,7 @@ static void add_mount(const struct scene *s, const char *point, struct text *wor
         text_add(words, " (");
         text_add_tame(words, type, strlen(type));
         text_add(words, " ");
-        text_add_tame(words, source, strlen(source));
+        text_add_path(words, source, MOST_PATH_COLUMNS);
         text_add(words, ")");
         return;
     }
@@ -115,7 +116,7 @@ static void add_files(const struct scene *s, struct thread_group *group,
     if (n > 1)
         text_addf(words, "%zu files in ", n);
     const char *where = n > 1 && wait->mount ? wait->mount : folder.s;
-    text_add_tame(words, where, strlen(where));
+    text_add_path(words, where, MOST_PATH_COLUMNS);
     add_mount(s, wait->mount, words);
     text_release(&folder);
     int64_t once_ns = ns_a_call(s, group, path->node, wait->call);
@@ -150,7 +151,7 @@ static bool is_sqlite_sync(const struct scene *s, uint32_t node)
     bool sqlite = false;
     for (; syncs && node; node = call_tree_node(s->g->tree, node).parent) {
         const struct shown_frame *f = call_tree_node(s->g->tree, node).frame;
-        sqlite |= frame_is_sqlite(f);
+        sqlite |= known_does(f, DOES_RETRY_LOCK);
         syncs = !strstr(f->name, "heckpoint");
     }
     return syncs && sqlite;

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "summary/group_times.h"
+#include "summary/known.h"
 #include "summary/process_name.h"
 #include "summary/rule_words.h"
 
@@ -30,13 +31,6 @@ static bool is_parent_of(const struct scene *s, const struct thread_group *a,
     return false;
 }
 
-/* Where a process that multiprocessing has forked begins to do its own: what is outside of it is
- * its parent's.  Source: CPython Lib/multiprocessing/process.py. */
-static bool begins_process(const struct shown_frame *f)
-{
-    return frame_is(f, "/multiprocessing/process.py", NULL);
-}
-
 /* The function in which the process of a main thread with the stack AT does its work: the outermost
  * that is no glue, as the id of a shown frame; 0: none. */
 static uint32_t work_in(const struct scene *s, struct spot at)
@@ -45,7 +39,7 @@ static uint32_t work_in(const struct scene *s, struct spot at)
     uint32_t work = 0;
     const struct shown_frame *stack = view_stack(s->g->v, at, &n);
     for (size_t i = 0; i < n; i++) {
-        if (begins_process(&stack[i]))
+        if (known_does(&stack[i], DOES_BEGIN_PROCESS)) /* what is outside is its parent's */
             work = 0;
         else if (!work && frame_role(&stack[i], false) > ROLE_LIBC)
             work = stack[i].id;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "summary/asks.h"
+#include "summary/known.h"
 #include "summary/meanwhile.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_doing.h"
@@ -39,12 +40,9 @@ static void add_crowd(const struct scene *s, const struct thread_group *group, s
                   cpus == 1 ? "" : "s");
 }
 
-/* Source: GCC gcc/omp-low.cc, create_omp_child_function_name(); Clang
- * lib/CodeGen/CGOpenMPRuntime.cpp. */
 static bool is_parallel_region(const struct shown_frame *f)
 {
-    return f->kind == SHOWN_NATIVE &&
-           (strstr(f->name, "._omp_fn") || strstr(f->name, ".omp_outlined"));
+    return known_does(f, DOES_RUN_REGION);
 }
 
 static bool is_in_region(const struct scene *s, const struct thread_group *group)

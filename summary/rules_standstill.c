@@ -5,6 +5,7 @@
 #include "base/minmax.h"
 #include "summary/delays.h"
 #include "summary/kernel_side.h"
+#include "summary/known.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_doing.h"
 #include "summary/rule_words.h"
@@ -271,16 +272,12 @@ static size_t add_waits(const struct scene *s, bool *ret_known, struct text *wor
     return threads;
 }
 
-/* Does NODE wait for the result of a task of multiprocessing's Pool?
- * Source: CPython Lib/multiprocessing/pool.py. */
+/* Does NODE wait for the result of a task that its pool may have lost? */
 static bool waits_for_pool(const struct scene *s, uint32_t node)
 {
-    static const char file[] = "multiprocessing/pool.py";
-    for (; node; node = call_tree_node(s->g->tree, node).parent) {
-        const struct shown_frame *f = call_tree_node(s->g->tree, node).frame;
-        if (frame_is(f, file, "get") || frame_is(f, file, "wait") || frame_is(f, file, "next"))
+    for (; node; node = call_tree_node(s->g->tree, node).parent)
+        if (known_does(call_tree_node(s->g->tree, node).frame, DOES_LOSE_TASKS))
             return true;
-    }
     return false;
 }
 

@@ -1,5 +1,6 @@
 /* The rule about threads that start others all the time. */
 #include "base/clock.h"
+#include "summary/known.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
@@ -23,6 +24,16 @@ static size_t seen_starts(const struct scene *s, process_id process)
     return n;
 }
 
+static bool starts_thread(const struct shown_frame *f)
+{
+    return known_does(f, DOES_START_THREAD);
+}
+
+static bool joins_thread(const struct shown_frame *f)
+{
+    return known_does(f, DOES_JOIN_THREAD);
+}
+
 /* How often, and for how long each time, THREAD waits for a thread's end: by the kernel's count of
  * its switches there. */
 static uint64_t joins_of(const struct scene *s, const struct profile_thread *thread,
@@ -32,7 +43,7 @@ static uint64_t joins_of(const struct scene *s, const struct profile_thread *thr
     int64_t ns = 0;
     for (size_t k = 0; k < thread->n_runs; k++) {
         const struct run *run = &thread->runs[k];
-        if (run->state != RUN_BLOCKED || !rule_stack_has(s, run->at, frame_joins_thread))
+        if (run->state != RUN_BLOCKED || !rule_stack_has(s, run->at, joins_thread))
             continue;
         n += run->weights.events.switches;
         ns += run->weights.wall_ns;
@@ -59,7 +70,7 @@ static bool hardly_live(const struct scene *s, const struct profile_thread *thre
 
 static bool starts_or_joins(const struct shown_frame *f)
 {
-    return frame_starts_thread(f) || frame_joins_thread(f);
+    return starts_thread(f) || joins_thread(f);
 }
 
 /* "main spends 63% of its time starting threads and waiting for their ends, in f a.c:9: 4,100
@@ -134,8 +145,8 @@ void rule_starts(const struct scene *s, struct thread_group *group, struct findi
     size_t starts = seen_starts(s, thread->process);
     int64_t each_ns;
     uint64_t joins = joins_of(s, thread, &each_ns);
-    struct stack_times times = rule_times_of(s, thread, COUNTED_ALL, frame_starts_thread);
-    times.wall_ns -= gil_ns(s, thread, frame_starts_thread);
+    struct stack_times times = rule_times_of(s, thread, COUNTED_ALL, starts_thread);
+    times.wall_ns -= gil_ns(s, thread, starts_thread);
     if (share_of(times.wall_ns, group->wall_ns) >= start_share ||
         !hardly_live(s, thread, joins, each_ns)) {
         joins = 0;

@@ -8,6 +8,7 @@
 #include "summary/group_facts.h"
 #include "summary/heaviest_paths.h"
 #include "summary/kernel_side.h"
+#include "summary/known.h"
 #include "summary/meanwhile.h"
 #include "summary/polling.h"
 #include "summary/returns.h"
@@ -332,10 +333,15 @@ static void add_other_side(const struct scene *s, const struct thread_group *gro
     }
 }
 
+static bool is_import(const struct shown_frame *f)
+{
+    return known_does(f, DOES_IMPORT);
+}
+
 /* For how long T imports modules. */
 static int64_t imports_ns(const struct scene *s, const struct profile_thread *t)
 {
-    struct stack_times times = rule_times_of(s, t, COUNTED_ALL, frame_is_import);
+    struct stack_times times = rule_times_of(s, t, COUNTED_ALL, is_import);
     intervals_release(&times.when);
     return times.wall_ns;
 }

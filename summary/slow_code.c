@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "summary/frame_role.h"
+#include "summary/known.h"
 #include "summary/python_module.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
@@ -17,13 +18,14 @@ static bool is_of(const struct shown_frame *f, const char *path, const struct kn
 {
     if (!known_is_of(row, f))
         return false;
-    return row->python ? path && str_eq(path, row->in) : frame_role(f, false) != ROLE_OWN;
+    return row->place == IN_PYTHON ? path && str_eq(path, row->in)
+                                   : frame_role(f, false) != ROLE_OWN;
 }
 
 /* What a module does when it is imported it does once: that is no row's. */
 static struct slow_frame look_at(const struct slow_code *all, const struct shown_frame *f)
 {
-    struct slow_frame ret = {.unless = frame_is_importlib(f) ? UINT64_MAX : 0};
+    struct slow_frame ret = {.unless = known_does(f, DOES_LOAD) ? UINT64_MAX : 0};
     bool python = f->kind == SHOWN_PYTHON && f->file;
     const char *path = python ? python_installed_path(f->file) : NULL;
     for (size_t i = 0; i < all->n_rows; i++) {

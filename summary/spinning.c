@@ -1,7 +1,6 @@
 #include "summary/spinning.h"
 
 #include "base/text.h"
-#include "summary/frame_name.h"
 #include "summary/known.h"
 #include "summary/view.h"
 
@@ -29,35 +28,16 @@ static const struct {
                     "A condition variable or a futex would let it sleep.", false},
 };
 
-/* The functions of the C library that a wait calls again and again.  All others do work. */
-static bool is_asked_again(const struct shown_frame *f)
-{
-    static const char *const names[] = {
-        "sched_yield", "clock_gettime",   "gettimeofday", "time",         "poll",
-        "ppoll",       "epoll_wait",      "ioctl",        "syscall",      "nanosleep",
-        "usleep",      "clock_nanosleep", "getpid",       "pthread_self", NULL};
-    if (f->entry || str_eq(f->module, "[vdso]"))
-        return true;
-    const char *name = frame_libc_name(f->name);
-    return str_is_one_of(name, names) || str_starts(name, "pthread_mutex_") ||
-           str_starts(name, "pthread_spin_");
-}
-
 static enum spin_kind wait_of(const struct shown_frame *f)
 {
     const struct known_row *row = known_row_of(f, KNOWN_SPIN);
-    if (f->libc && str_eq(frame_libc_name(f->name), "sched_yield"))
-        return SPIN_YIELD;
     return row ? (enum spin_kind)row->spin : SPIN_NONE;
 }
 
-/* What MPI and UCX do for a message, while nobody waits: copies, and reductions.  Source: Open MPI
- * opal/datatype, ompi/mca/op; UCX src/ucs/arch. */
-static bool is_work_of_messages(const struct shown_frame *f)
+/* All other functions of the C library do work. */
+static bool is_asked_again(const struct shown_frame *f)
 {
-    static const char *const parts[] = {"_pack",    "_unpack",      "convertor", "memcpy",
-                                        "_op_base", "copy_content", NULL};
-    return !f->nameless && str_has_any(f->name, parts);
+    return f->libc && (f->entry || known_does(f, DOES_ASK_AGAIN));
 }
 
 struct spin_marks spinning_marks(const struct shown_frame *f)
@@ -69,7 +49,7 @@ struct spin_marks spinning_marks(const struct shown_frame *f)
         marks.waits = wait_of(f);
     if (marks.waits)
         marks.within = (uint16_t)(1U << marks.waits);
-    if (f->libc && is_asked_again(f))
+    if (is_asked_again(f))
         marks.within = UINT16_MAX;
     const struct known_row *yields = known_row_of(f, KNOWN_YIELDS);
     if (yields)
@@ -79,7 +59,7 @@ struct spin_marks spinning_marks(const struct shown_frame *f)
     for (int kind = SPIN_NONE + 1; f->known && kind < SPIN_KINDS; kind++)
         if (kinds[kind].workers && f->known->module_within >> kind & 1)
             marks.module = (enum spin_kind)kind;
-    if (is_work_of_messages(f))
+    if (known_does(f, DOES_COPY_MESSAGE))
         marks.within &= (uint16_t) ~(1U << SPIN_MPI | 1U << SPIN_UCX);
     return marks;
 }

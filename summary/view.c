@@ -102,8 +102,8 @@ static void show(struct view *v, const struct shown_frame *frame)
         file_id = strings_add(&v->strings, file.s, file.len);
     text_release(&file);
     f.libc = f.kind == SHOWN_NATIVE && f.module && module_is_libc(f.module);
-    f.entry = frame_is_entry(&f);
     f.known = marks_of(v, &f);
+    f.entry = known_does(&f, DOES_BEGIN);
     f.spin = spinning_marks(&f);
     f.loop = loop_of(&f);
     f.pool_loop = known_row_of(&f, KNOWN_POOL) != NULL;

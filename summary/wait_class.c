@@ -20,9 +20,9 @@ bool waits_for_sqlite(const struct call_tree *t, uint32_t node)
         node = call_tree_node(t, node).parent;
         f = call_tree_node(t, node).frame;
     } while (f && f->kind == SHOWN_NATIVE && f->libc);
-    if (!f || !frame_is_sqlite(f))
+    if (!f || !known_does(f, DOES_RETRY_LOCK))
         return false;
-    while (f && f->kind == SHOWN_NATIVE && !str_eq(f->name, "sqlite3_sleep")) {
+    while (f && f->kind == SHOWN_NATIVE && !known_does(f, DOES_SLEEP)) {
         node = call_tree_node(t, node).parent;
         f = call_tree_node(t, node).frame;
     }

@@ -22,13 +22,12 @@ START_TEST(the_rows_built_in_are_right)
         const struct known_row *row = &table.rows[i];
         ck_assert_msg(row->is || row->within, "%s says nothing", row->function);
         n_slow += row->is >> KNOWN_SLOW & 1;
-        ck_assert_msg((row->is >> KNOWN_SLOW & 1) == (row->remedy != NULL), "%s", row->function);
+        ck_assert_msg(!row->slow == !row->remedy || row->allocator, "%s", row->function);
         for (size_t k = 0; k < i; k++)
-            ck_assert_msg(
-                row->match != table.rows[k].match ||
-                    strcmp(row->function, table.rows[k].function) ||
-                    strcmp(row->in ? row->in : "-", table.rows[k].in ? table.rows[k].in : "-"),
-                "%s stands twice", row->function);
+            ck_assert_msg(row->match != table.rows[k].match ||
+                              strcmp(row->function, table.rows[k].function) ||
+                              strcmp(row->in, table.rows[k].in),
+                          "%s stands twice", row->function);
     }
     ck_assert_uint_le(n_slow, KNOWN_MOST_SLOW / 4 * 3);
     size_t n = 0;
@@ -47,6 +46,7 @@ START_TEST(a_bad_row_is_told_with_its_line)
         {"acme_wait", "line 1: no file or module, nor - for any native code: acme_wait"},
         {"# acme\n\nacme_wait -\n  pol", "line 4: unknown word: pol"},
         {"acme_wait - spin=fast", "line 1: unknown value: fast"},
+        {"acme_wait - does=block,nothing", "line 1: unknown value: block,nothing"},
         {"acme_wait - loop", "line 1: needs a value: loop"},
         {"acme_wait - answer=yes", "line 1: takes no value: answer"},
         {"acme_wait - pool=\"acme", "line 1: a quote has no end"},
@@ -58,6 +58,7 @@ START_TEST(a_bad_row_is_told_with_its_line)
         {"acme_wait \"\" pool", "line 1: an empty name"},
         {"acme_wait -", "line 1: the row says nothing"},
         {"acme_wait - slow=a", "line 1: slow= and remedy= belong together"},
+        {"acme_wait - pool remedy=b", "line 1: slow= and remedy= belong together"},
         {"# acme\nacme_wait - pool least=0.5", "line 2: least= and unless= are for slow="},
         {"acme_wait - loop=", "line 1: needs a value: loop"},
         {"acme::*::wait - pool", "line 1: a * that is neither at the end nor around a part: "
@@ -147,6 +148,39 @@ START_TEST(a_users_rows_come_first)
 }
 END_TEST
 
+START_TEST(a_row_is_of_a_place)
+{
+    static const enum frame_role roles[] = {ROLE_LIBRARY, ROLE_OWN, ROLE_LIBRARY, ROLE_LIBRARY,
+                                            ROLE_OWN};
+    struct shown_stack s =
+        shown_with("* acme/ library", "f@/a/acme/run.py:1:2 > f@/a/ouracme/run.py:1:2 > "
+                                      "f@acme/run.py:1:2 > g!/opt/acme/lib/app > g!/opt/app");
+    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
+        ck_assert_msg(frame_role(&s.frames[i], false) == roles[i], "%zu", i);
+    builder_shown_release(&s);
+    s = shown_with("^acme$ - library", "acme!app > acme_run!app");
+    ck_assert_int_eq(frame_role(&s.frames[0], false), ROLE_LIBRARY);
+    ck_assert_int_eq(frame_role(&s.frames[1], false), ROLE_OWN);
+    builder_shown_release(&s);
+}
+END_TEST
+
+START_TEST(what_a_function_does_is_known_by_any_row)
+{
+    struct shown_stack s =
+        shown_with("pthread_mutex_lock libc does=sleep",
+                   "T::clone!app > clone!libc.so.6 > "
+                   "__GI___pthread_mutex_lock!libc.so.6 > __libc_fork!libc.so.6");
+    ck_assert(!known_does(&s.frames[0], DOES_BEGIN));
+    ck_assert(known_does(&s.frames[1], DOES_BEGIN));
+    for (enum known_act act = 0; act < DOES_KINDS; act++)
+        ck_assert_int_eq(known_does(&s.frames[2], act),
+                         act == DOES_SLEEP || act == DOES_BLOCK || act == DOES_ASK_AGAIN);
+    ck_assert(known_does(&s.frames[3], DOES_FORK));
+    builder_shown_release(&s);
+}
+END_TEST
+
 START_TEST(the_rows_that_apply_are_listed)
 {
     enum { WIDTH = 200 };
@@ -180,5 +214,6 @@ START_TEST(the_standard_library_is_known_in_a_frozen_program)
 END_TEST
 
 CHECK_MAIN("known", 20, the_rows_built_in_are_right, a_bad_row_is_told_with_its_line,
-           a_row_may_go_on_in_the_next_lines, a_users_rows_come_first,
-           the_rows_that_apply_are_listed, the_standard_library_is_known_in_a_frozen_program)
+           a_row_may_go_on_in_the_next_lines, a_users_rows_come_first, a_row_is_of_a_place,
+           what_a_function_does_is_known_by_any_row, the_rows_that_apply_are_listed,
+           the_standard_library_is_known_in_a_frozen_program)
