@@ -458,17 +458,24 @@ static void *sleep_twice(void *unused)
     return unused;
 }
 
+/* It has its threads. */
 static pid_t child_of_dormant_threads(void)
 {
+    int ready[2];
+    char byte;
     ck_assert_int_eq(pipe(wake_pipe), 0);
+    ck_assert_int_eq(pipe(ready), 0);
     pid_t pid = fork();
     ck_assert_int_ge(pid, 0);
-    if (pid != 0)
+    if (pid != 0) {
+        ck_assert_int_eq(read(ready[0], &byte, 1), 1);
         return pid;
+    }
     for (int i = 0; i < SLEEPERS; i++) {
         pthread_t thread;
         (void)pthread_create(&thread, NULL, sleep_twice, NULL);
     }
+    (void)!write(ready[1], "", 1);
     for (;;)
         (void)pause();
 }
