@@ -64,6 +64,12 @@ static void known_field(struct json *j, const struct profile *p, const char *key
         json_string_field(j, key, profile_text(p, text));
 }
 
+static void write_starts(struct json *j, const struct profile_machine *m)
+{
+    if (m->starts_known)
+        json_int_field(j, "starts", (int64_t)m->starts);
+}
+
 static void write_paging(struct json *j, const struct profile_machine *m)
 {
     if (m->swap_known) {
@@ -111,6 +117,7 @@ static void write_machine(struct json *j, const struct profile *p, const struct 
     if (m->numa_balancing >= 0)
         json_int_field(j, "numa_balancing", m->numa_balancing);
     write_shortage(j, m);
+    write_starts(j, m);
     write_paging(j, m);
     json_end_object(j);
 }

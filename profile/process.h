@@ -72,7 +72,8 @@ struct profile_machine {
     int numa_balancing;                      /* by itself; 0: off, −1: unknown */
     double load_first, load_last;            /* averages of a minute; −1: unknown */
     struct profile_pressure cpu_pressure, memory_pressure;
-    bool swap_known, numa_known;
+    bool starts_known, swap_known, numa_known;
+    uint64_t starts;              /* of processes and threads */
     uint64_t swap_ins, swap_outs; /* pages */
     uint64_t numa_marked, numa_faults, numa_faults_local, numa_moved;
 };

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "target/cursor.h"
 #include "target/proc.h"
@@ -14,6 +15,7 @@
 enum {
     SHORT_BYTES = 512,
     VMSTAT_BYTES = 32 * 1024, /* some 5 kB in 2026 */
+    STAT_BYTES = 1024 * 1024, /* some 50 kB with 256 CPUs */
     STATUS_BYTES = 64 * 1024, /* with some thousand groups */
     MAX_POLICIES = 4096,      /* one for each CPU at most */
 };
@@ -185,6 +187,20 @@ struct host_paging host_paging_parse(const char *text, size_t len)
     return p;
 }
 
+bool host_starts_parse(const char *text, size_t len, uint64_t *ret)
+{
+    return find_number(text, len, "processes ", ret);
+}
+
+/* The line stands behind one for each CPU and each interrupt. */
+static bool read_starts(uint64_t *ret)
+{
+    char *text = xmalloc(STAT_BYTES);
+    bool known = host_starts_parse(text, read_file("/proc/stat", text, STAT_BYTES), ret);
+    free(text);
+    return known;
+}
+
 static struct host_pressure read_pressure(const char *path)
 {
     char text[SHORT_BYTES];
@@ -197,6 +213,7 @@ struct host_state host_state_read(void)
     struct host_state s = {.load = -1};
     if (getloadavg(&s.load, 1) != 1)
         s.load = -1;
+    s.starts_known = read_starts(&s.starts);
     s.cpu_pressure = read_pressure("/proc/pressure/cpu");
     s.memory_pressure = read_pressure("/proc/pressure/memory");
     s.paging = host_paging_parse(vmstat, read_file("/proc/vmstat", vmstat, sizeof vmstat));

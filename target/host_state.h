@@ -43,8 +43,14 @@ struct host_paging {
 /* The text of /proc/vmstat.  Source: Linux mm/vmstat.c vmstat_text. */
 struct host_paging host_paging_parse(const char *text, size_t len);
 
+/* How many processes and threads were started since the machine's start, from the text of
+ * /proc/stat; false: it does not say.  Source: proc_stat(5); Linux kernel/fork.c total_forks. */
+bool host_starts_parse(const char *text, size_t len, uint64_t *ret);
+
 struct host_state {
     double load; /* average of a minute; −1: not known */
+    bool starts_known;
+    uint64_t starts; /* of processes and threads */
     struct host_pressure cpu_pressure, memory_pressure;
     struct host_paging paging;
 };

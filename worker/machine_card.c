@@ -39,6 +39,8 @@ struct profile_machine machine_card_of(struct profile *p, const struct host_setu
         .load_last = last->load,
         .cpu_pressure = pressure(&first->cpu_pressure, &last->cpu_pressure),
         .memory_pressure = pressure(&first->memory_pressure, &last->memory_pressure),
+        .starts_known = first->starts_known && last->starts_known,
+        .starts = since(first->starts, last->starts),
         .swap_known = before->swap_known && after->swap_known,
         .numa_known = before->numa_known && after->numa_known,
         .swap_ins = since(before->swap_ins, after->swap_ins),

@@ -38,6 +38,8 @@ static const struct field host_keys[] = {
     HOST(machine.memory_pressure.known),
     HOST(machine.memory_pressure.some_ns),
     HOST(machine.memory_pressure.full_ns),
+    HOST(machine.starts_known),
+    HOST(machine.starts),
     HOST(machine.swap_known),
     HOST(machine.numa_known),
     HOST(machine.swap_ins),

@@ -110,6 +110,18 @@ START_TEST(lists_of_nodes_are_counted)
 }
 END_TEST
 
+START_TEST(starts_are_counted)
+{
+    static const char stat[] = "cpu  1 2 3\nintr 114930548 0 0\nctxt 1990473\nbtime 1062191376\n"
+                               "processes 2915\nprocs_running 1\n";
+    static const char cut[] = "ctxt 1990473\nprocesses 29";
+    uint64_t n;
+    ck_assert(host_starts_parse(stat, strlen(stat), &n));
+    ck_assert_uint_eq(n, 2915);
+    ck_assert(!host_starts_parse(cut, strlen(cut), &n));
+}
+END_TEST
+
 START_TEST(swapped_memory_is_read_of_a_status)
 {
     static const char status[] = "Name:\tapp\nVmPeak:\t    9000 kB\nVmSwap:\t    1204 kB\n"
@@ -133,11 +145,13 @@ START_TEST(a_card_has_the_differences)
                                .memory_pressure = {.known = true, .some_ns = 10, .full_ns = 9},
                                .paging = {.swap_known = true, .swap_ins = 5, .swap_outs = 9}};
     struct host_state last = {.load = 2.5,
+                              .starts_known = true,
                               .memory_pressure = {.known = true, .some_ns = 30, .full_ns = 2},
                               .cpu_pressure = {.known = true, .some_ns = 30},
                               .paging = {.swap_known = true, .numa_known = true, .swap_ins = 8}};
     struct profile_machine m = machine_card_of(p, &setup, &first, &last);
     ck_assert(m.known && m.swap_known && !m.numa_known && m.memory_pressure.known);
+    ck_assert(!m.starts_known);
     ck_assert(!m.cpu_pressure.known && !m.huge_pages.ix);
     ck_assert_str_eq(profile_text(p, m.governor), "performance");
     ck_assert_uint_eq(m.swap_ins, 3);
@@ -155,6 +169,7 @@ START_TEST(this_machine_is_read)
 {
     struct profile *p = profile_new(0);
     struct host_state first = host_state_read();
+    ck_assert(first.starts_known == (access("/proc/stat", R_OK) == 0));
     ck_assert(first.paging.swap_known == (access("/proc/vmstat", R_OK) == 0));
     ck_assert(first.memory_pressure.known == (access("/proc/pressure/memory", R_OK) == 0));
     ck_assert(first.load >= 0);
@@ -169,5 +184,5 @@ END_TEST
 
 CHECK_MAIN("host_state", 20, counts_of_paging_are_found_by_their_whole_names,
            counts_that_are_not_there_are_not_known, pressure_is_read_of_both_kinds,
-           the_choice_stands_in_brackets, lists_of_nodes_are_counted,
+           the_choice_stands_in_brackets, lists_of_nodes_are_counted, starts_are_counted,
            swapped_memory_is_read_of_a_status, a_card_has_the_differences, this_machine_is_read)
