@@ -11,6 +11,9 @@ struct crew {
     size_t n;
     int64_t wall_ns;
     struct tally time; /* of them all */
+    /* The function that hands out its work, as call_node's key; 0: that of a known pool, or none.
+     * Whoever asks for it sets it. */
+    uint32_t loop;
 };
 /* The crew whose first working group is GROUP, of LEAST threads or more; false: there is none.  The
  * caller releases RET in both cases. */

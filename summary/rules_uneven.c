@@ -3,6 +3,9 @@
  *
  * Nobody tells whom main waits for: a pool's own thread wakes it.  So it is told by how many have
  * work while it waits. */
+#include <stdlib.h>
+
+#include "base/alloc.h"
 #include "summary/crew.h"
 #include "summary/heaviest_paths.h"
 #include "summary/known.h"
@@ -78,23 +81,66 @@ static struct waiter waiter_of(const struct crew *c)
 
 /* ---- how many have work ---- */
 
-/* When THREAD has work, or else waits for some in a known pool's wait, within WAITS. */
-static struct intervals times_of(const struct scene *s, const struct profile_thread *thread,
+/* Does NODE wait until somebody wakes it, as for a queue? */
+static bool is_to_be_woken(const struct call_tree *tree, uint32_t node)
+{
+    static const unsigned queues = 1U << FUTEX_CONDITION | 1U << FUTEX_SEMAPHORE;
+    return queues >> call_tree_node(tree, node).futex & 1;
+}
+
+/* The user's function in which most of C's time waits to be woken; 0: none. */
+static uint32_t find_wait(struct crew *c)
+{
+    struct call_tree *tree = c->s->g->tree;
+    uint32_t best = 0;
+    for (uint32_t node = 1; node <= call_tree_count(tree); node++)
+        if (is_to_be_woken(tree, node) &&
+            tally_self(&c->time, node) > (best ? tally_self(&c->time, best) : 0))
+            best = node;
+    return best ? call_path_own_key(tree, best) : 0;
+}
+
+/* The user's function that hands out C's work, and waits for more of it: what C's threads do is
+ * called from there, nearly all of it.  As call_node's key; 0: there is none. */
+static uint32_t find_loop(struct crew *c)
+{
+    static const double nearly_all = 0.9;
+    struct call_tree *tree = c->s->g->tree;
+    const uint32_t wait = find_wait(c);
+    bool *within = xcalloc(call_tree_count(tree) + (size_t)1, sizeof *within);
+    int64_t ns = 0;
+    for (uint32_t node = 1; wait && node <= call_tree_count(tree); node++) {
+        const struct call_node at = call_tree_node(tree, node); /* a parent before its child */
+        within[node] = within[at.parent] || at.key == wait;
+        ns += within[node] ? tally_self(&c->time, node) : 0;
+    }
+    free(within);
+    return share_of(ns, c->time.all_ns) >= nearly_all ? wait : 0;
+}
+
+/* Does RUN wait for work: in a known pool's wait, or in the function LOOP, find_loop()? */
+static bool has_no_work(struct call_tree *tree, const struct run *run, uint32_t loop)
+{
+    const uint32_t node = call_tree_of(tree, run->at);
+    return call_tree_node(tree, node).idle ||
+           (loop && is_to_be_woken(tree, node) && call_path_own_key(tree, node) == loop);
+}
+
+/* When THREAD has work, or else waits for some, within WAITS. */
+static struct intervals times_of(const struct crew *c, const struct profile_thread *thread,
                                  bool idle, const struct intervals *waits)
 {
     struct intervals ret = {.n = 0};
-    for (struct run_parts p = run_parts_of(thread, waits->items, waits->n); run_parts_next(&p);) {
-        const struct call_node at = call_tree_node(s->g->tree, call_tree_of(s->g->tree, p.run->at));
-        if (p.run->state != RUN_MISSED && at.idle == idle)
+    for (struct run_parts p = run_parts_of(thread, waits->items, waits->n); run_parts_next(&p);)
+        if (p.run->state != RUN_MISSED && has_no_work(c->s->g->tree, p.run, c->loop) == idle)
             intervals_join(&ret, p.when);
-    }
     return ret;
 }
 
-static int64_t ns_of(const struct scene *s, const struct profile_thread *thread, bool idle,
+static int64_t ns_of(const struct crew *c, const struct profile_thread *thread, bool idle,
                      const struct intervals *waits)
 {
-    struct intervals times = times_of(s, thread, idle, waits);
+    struct intervals times = times_of(c, thread, idle, waits);
     int64_t ns = intervals_ns(&times);
     intervals_release(&times);
     return ns;
@@ -106,7 +152,7 @@ static struct at_work at_work_in(const struct crew *c, const struct intervals *w
     struct crew_changes all = {.n = 0};
     const struct thread_summary *t;
     for (size_t i = 0; (t = crew_next(c, &i));) {
-        struct intervals times = times_of(c->s, t->thread, false, waits);
+        struct intervals times = times_of(c, t->thread, false, waits);
         crew_changes_add(&all, &times);
         intervals_release(&times);
     }
@@ -126,13 +172,13 @@ static struct at_work at_work_in(const struct crew *c, const struct intervals *w
     return ret;
 }
 
-/* Do C's threads wait for work in a known pool's wait, while they have none? */
+/* Do C's threads wait for work while they have none? */
 static bool are_of_pool(const struct crew *c, const struct intervals *waits)
 {
     int64_t idle_ns = 0;
     const struct thread_summary *t;
     for (size_t i = 0; (t = crew_next(c, &i));)
-        idle_ns += ns_of(c->s, t->thread, true, waits);
+        idle_ns += ns_of(c, t->thread, true, waits);
     return share_of(idle_ns, (int64_t)c->n * intervals_ns(waits)) >= idle_share;
 }
 
@@ -184,12 +230,19 @@ static void add_longest(struct tally *t, const char *lead, struct text *words)
 /* ", in simulate sim.py:13": of the one that works alone. */
 static void add_place_alone(const struct crew *c, const struct at_work *w, struct text *words)
 {
+    struct intervals *works = xcalloc(c->n, sizeof *works); /* the tally borrows them */
     struct tally sum;
     const struct thread_summary *t;
     tally_init(&sum, c->s->g->tree, TALLY_ALL);
-    for (size_t i = 0; (t = crew_next(c, &i));)
-        tally_add(&sum, t->thread, w->alone.items, w->alone.n);
+    for (size_t i = 0, k = 0; (t = crew_next(c, &i)); k++) {
+        works[k] = times_of(c, t->thread, false, &w->alone);
+        if (works[k].n)
+            tally_add(&sum, t->thread, works[k].items, works[k].n);
+    }
     add_longest(&sum, ", in ", words);
+    for (size_t k = 0; k < c->n; k++)
+        intervals_release(&works[k]);
+    free(works);
 }
 
 /* " Meanwhile _handle_tasks is at work for 92% of that time, mainly in dumps." */
@@ -224,8 +277,8 @@ static void add_alone(const struct crew *c, const struct at_work *w, struct text
     add_percent(words, share_of(w->alone_ns, w->wait_ns));
     text_add(words, " of that time one works alone");
     add_place_alone(c, w, words);
-    text_add(words, ". To balance it, make tasks smaller and start the longest first; chunksize=1 "
-                    "makes one per item.");
+    text_add(words, ". To balance it, make tasks smaller and start the longest first");
+    text_add(words, c->loop ? "." : "; chunksize=1 makes one per item.");
 }
 
 /* "main waits 99% of its time in run_rounds sim.py:21. On average …", or of a KEEPER. */
@@ -285,8 +338,10 @@ void rule_uneven(const struct scene *s, struct thread_group *group, struct findi
         struct waiter waiter = {.group = NULL};
         if (crew_make(s, &s->g->items[i], LEAST_WORKERS, &crew))
             waiter = waiter_of(&crew);
-        if (waiter.waits.n)
+        if (waiter.waits.n) {
+            crew.loop = find_loop(&crew);
             judge(&crew, &waiter, f);
+        }
         intervals_release(&waiter.waits);
         crew_release(&crew);
     }

@@ -82,6 +82,45 @@ START_TEST(a_single_wait_for_anything_is_not_told)
 }
 END_TEST
 
-CHECK_MAIN("findings_uneven", 20, who_has_all_the_work_is_told, who_keeps_a_pool_from_work_is_told,
+/* One of C++'s, whose threads wait for a condition in the function that takes the next task. */
+START_TEST(who_has_all_the_work_of_a_pool_of_ones_own_is_told)
+{
+    static const char wait[] = "main!app > pthread_cond_wait!libc.so.6 > futex [blocked]";
+    static const char wait_for_work[] =
+        "run!app > work!app > pthread_cond_wait!libc.so.6 > futex [blocked]";
+    thread_id threads[WORKERS];
+    static const char *const works[] = {"run!app > work!app > render!app",
+                                        "other!app > render!app"};
+    for (size_t how = 0; how < 2; how++) { /* in the second it waits elsewhere for something */
+        b = builder_start(10, "app");
+        thread_id lead = builder_thread(&b, 10, NULL);
+        for (int i = 0; i < 5; i++) {
+            builder_run(&b, lead, wait, MS / 5 - 10, 0);
+            builder_run(&b, lead, "main!app", 10, 10);
+        }
+        for (int i = 0; i < WORKERS * WORKERS; i++) { /* each is the last one in its turn */
+            const bool last = i / WORKERS == i % WORKERS;
+            const int64_t work_ms = last ? MS / WORKERS : 100;
+            thread_id t = i < WORKERS ? builder_thread(&b, 11 + i, "pool") : threads[i % WORKERS];
+            threads[i % WORKERS] = t;
+            builder_run(&b, t, works[how], work_ms, work_ms);
+            if (!last)
+                builder_run(&b, t, wait_for_work, MS / WORKERS - work_ms, 0);
+        }
+        judge(MS);
+        if (how == 0)
+            assert_told(0, "uneven",
+                        "On average 1.3 of 4 pool threads have work then; for 90% of that time one "
+                        "works alone, in work > render. To balance it, make tasks smaller and "
+                        "start the longest first.");
+        else
+            assert_not_told("uneven");
+        teardown();
+    }
+}
+END_TEST
+
+CHECK_MAIN("findings_uneven", 20, who_has_all_the_work_of_a_pool_of_ones_own_is_told,
+           who_has_all_the_work_is_told, who_keeps_a_pool_from_work_is_told,
            who_only_waits_keeps_nobody_from_work, a_pool_with_work_is_not_told,
            a_single_wait_for_anything_is_not_told)
