@@ -41,9 +41,10 @@ static bool is_native_glue(const struct shown_frame *f)
     size_t len;
     if (f->libc)
         return !frame_is_malloc(f);
-    if (f->interpreter || f->entry || known_row_of(f, KNOWN_WAITS))
+    if (f->interpreter || f->entry)
         return true;
-    return known_row_of(f, KNOWN_GLUE) && !f->pool_loop && !frame_thread_function(f, &len);
+    bool known = known_row_of(f, KNOWN_GLUE) || known_row_of(f, KNOWN_WAITS);
+    return known && !f->pool_loop && !frame_thread_function(f, &len);
 }
 
 bool is_glue_frame(const struct shown_frame *f)
@@ -103,10 +104,9 @@ static enum frame_role native_role(const struct shown_frame *f, bool blocked)
         return ROLE_LIBRARY; /* the program's code has ended, and nothing else says so */
     if (f->libc)
         return blocked && f->glue ? ROLE_GLUE : ROLE_LIBC;
-    if (!blocked && known_row_of(f, KNOWN_WAITS))
-        return ROLE_LIBRARY;
-    if (f->glue)
-        return ROLE_GLUE;
+    if (f->glue) /* what was inlined is the caller's: a vector's index, a string's end */
+        return !blocked && !f->inlined && known_owner_of(f) == KNOWN_WAITS ? ROLE_LIBRARY
+                                                                           : ROLE_GLUE;
     if (!f->module)
         return ROLE_OWN; /* compiled while it ran */
     if (f->loop)         /* linked into the program, as libuv into node */

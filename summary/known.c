@@ -142,7 +142,7 @@ bool known_does(const struct shown_frame *f, enum known_act act)
 /* The rows of the table lie in its order. */
 enum known_kind known_owner_of(const struct shown_frame *f)
 {
-    static const enum known_kind owners[] = {KNOWN_OWN, KNOWN_LIBRARY, KNOWN_GLUE};
+    static const enum known_kind owners[] = {KNOWN_OWN, KNOWN_LIBRARY, KNOWN_GLUE, KNOWN_WAITS};
     const struct known_row *first = NULL;
     enum known_kind owner = KNOWN_KINDS;
     for (size_t i = 0; i < sizeof owners / sizeof *owners; i++) {

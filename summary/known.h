@@ -45,6 +45,7 @@ enum known_act {
     DOES_BEGIN_PROCESS, /* begins what a forked process does of its own */
     DOES_RUN_PROGRAM,   /* starts another program, and reads what it says */
     DOES_BLOCK,         /* is there to wait, as a lock; other functions of libc have locks inside */
+    DOES_TIME_OUT,      /* blocks until its time is over, if nobody wakes it */
     DOES_WAKE_ALL,      /* wakes all that wait for a condition */
     DOES_ASK_AGAIN,     /* what a wait calls again and again */
     DOES_SLEEP,         /* sleeps because its caller asks for that */
@@ -130,8 +131,8 @@ bool known_find(const struct known_table *t, const struct shown_frame *f, struct
 const struct known_row *known_row_of(const struct shown_frame *f, enum known_kind kind);
 /* Does F do ACT, as far as the table says? */
 bool known_does(const struct shown_frame *f, enum known_act act);
-/* Whose F is: KNOWN_OWN, KNOWN_LIBRARY or KNOWN_GLUE, by the first row that says one of them;
- * KNOWN_KINDS: none does. */
+/* Whose F is: KNOWN_OWN, KNOWN_LIBRARY, KNOWN_GLUE or KNOWN_WAITS, by the first row that says one of
+ * them; KNOWN_KINDS: none does. */
 enum known_kind known_owner_of(const struct shown_frame *f);
 /* The name of the threads of F's pool that have none of their own ("omp worker"); NULL: not a known
  * pool's frame. */

@@ -8,9 +8,10 @@
 /* What only leads somewhere is no news, nor is what stands in the C library's manual. */
 static bool is_told(const struct known_row *row, enum known_kind kind)
 {
-    bool plain =
-        kind == KNOWN_GLUE || kind == KNOWN_DOES || (row->place == IN_LIBC && !row->tested);
-    return !plain || (!row->built_in && kind != KNOWN_GLUE);
+    static const unsigned plain = 1U << KNOWN_GLUE | 1U << KNOWN_DOES | 1U << KNOWN_WAITS;
+    if (!row->built_in)
+        return kind != KNOWN_GLUE;
+    return !(plain >> kind & 1) && (row->place != IN_LIBC || row->tested);
 }
 
 bool *known_used(const struct view *v)

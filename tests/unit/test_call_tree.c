@@ -82,7 +82,8 @@ static const struct {
     {"f!app > guess?!app > g!app", "f > g"},
     {"f!app > 0x7f00 > g!app", "f > g"},
     {"0x7f00 > 0x7f10", "0x7f10"}, /* better than nothing */
-    {"std::sort!app > memcpy!libc.so.6", "memcpy"},
+    {"std::sort!app > memcpy!libc.so.6", "std::sort > memcpy"},
+    {"std::lock_guard<int>::f!app > memcpy!libc.so.6", "memcpy"},
     {"clone3!libc.so.6 > std::run!app > write!libc.so.6 > write pipe [blocked]",
      "std::run > write pipe [blocked]"},
     {"std::thread::_State_impl<std::thread::_Invoker<std::tuple<go>>>::_M_run!app > go!app > g!app",

@@ -64,6 +64,7 @@ static const struct {
     {"start_threads!app", ROLE_OWN, -1},
     {"__gthread_mutex_lock!app", ROLE_GLUE, -1},
     {"std::mutex::lock!app", ROLE_GLUE, -1},
+    {"std::sort!app", ROLE_LIBRARY, ROLE_GLUE},
     {"stdlike::mutex::lock!app", ROLE_OWN, -1},
     {"core::ops::function::FnOnce::call_once!app", ROLE_GLUE, -1},
     {"<alloc::boxed::Box<F> as core::ops::function::FnOnce>::call_once!app", ROLE_GLUE, -1},
