@@ -8,7 +8,8 @@
 #include "summary/wait_text.h"
 
 static const double most_of_it = 0.8;
-static const double named_part = 0.5; /* of the waits for an address: then its process is told */
+static const double least_known = 0.2; /* of the waits: chance chose which were read */
+static const double named_part = 0.5;  /* of the waits for an address: then its process is told */
 enum { MAX_SIDES = 16 };
 
 /* The other sides of the runs that end in one node. */
@@ -90,15 +91,32 @@ static bool has_no_process(const struct side_sum *s)
     return address && (s->mixed || share_of(s->named_ns, s->ns) < named_part);
 }
 
+/* The side that most of the waits are for, as far as they were read. */
 static const struct side_sum *heaviest(struct sides *all)
 {
     struct side_sum *best = NULL;
-    for (size_t i = 0; i < all->n; i++)
+    int64_t known_ns = 0;
+    for (size_t i = 0; i < all->n; i++) {
+        known_ns += all->items[i].ns;
         if (!best || all->items[i].ns > best->ns)
             best = &all->items[i];
+    }
     if (best && has_no_process(best))
         best->side.blocker.pid = 0;
-    return best && (double)best->ns >= most_of_it * (double)all->ns ? best : NULL;
+    bool enough = best && (double)best->ns >= most_of_it * (double)known_ns &&
+                  share_of(known_ns, all->ns) >= least_known;
+    return enough ? best : NULL;
+}
+
+/* " (known for 30% of that)", where only the waits of NS were read. */
+static void add_known_part(int64_t ns, int64_t all_ns, struct text *words)
+{
+    double part = share_of(ns, all_ns);
+    if (part >= most_of_it - 0.01) /* "80%" is said of less, too */
+        return;
+    text_add(words, " (known for ");
+    add_percent(words, part);
+    text_add(words, " of that)");
 }
 
 /* "its children (convert)" */
@@ -140,19 +158,20 @@ static void add_way_to_see(const struct scene *s, const struct side_sum *sum, st
 }
 
 /* Adds who is at the other end, and how to see it; ends the sentence. */
-static void add_other_side(const struct scene *s, const struct side_sum *sum, struct text *words)
+static void add_other_side(const struct scene *s, const struct side_sum *sum, int64_t all_ns,
+                           struct text *words)
 {
     const struct blocker *b = &sum->side.blocker;
     bool process = blocker_is_process(b);
-    if (sum->many && process) {
-        add_many(s, sum, words);
-        text_add(words, ".");
-        return;
-    }
+    bool many = sum->many && process;
     bool several = b->kind == BLOCKER_SEVERAL; /* the first of them are named */
-    wait_side_add_text(words, s->p, &sum->side, sum->waiter, several);
+    if (many)
+        add_many(s, sum, words);
+    else
+        wait_side_add_text(words, s->p, &sum->side, sum->waiter, several);
+    add_known_part(sum->ns, all_ns, words);
     text_add(words, ".");
-    if (process)
+    if (process && !many)
         add_way_to_see(s, sum, words);
 }
 
@@ -173,7 +192,7 @@ bool add_kernel_side(const struct scene *s, const struct thread_group *group, ui
                 (process || !named || sum->side.thing != THING_SOCKET);
     if (told) {
         text_addf(words, " %s wait%s for ", group->plural ? "They" : "It", verb_s(group));
-        add_other_side(s, sum, words);
+        add_other_side(s, sum, all.ns, words);
         add_figure(f, "other_side_part", share_of(sum->ns, all.ns));
     }
     release_sides(&all);
@@ -206,7 +225,7 @@ static const struct profile_thread *only_other(const struct scene *s,
         }
     }
     intervals_unite(ret_waits);
-    return one && share_of(known_ns, ns) >= named_part ? other : NULL;
+    return one && share_of(known_ns, ns) >= least_known ? other : NULL;
 }
 
 void add_what_it_does(const struct scene *s, const struct thread_group *group, uint32_t node,

@@ -33,6 +33,14 @@ static bool waits_for_anybody(const struct groups *g, struct holders *h, const s
     return holders_is_for(h, run->at, anybody) || holders_side(h, run->at)->thing == THING_SIGNALS;
 }
 
+bool leader_is_of_jobs(const struct groups *g, const struct thread_group *group)
+{
+    enum { LEAST_THREADS = 10, LIVES = 10 }; /* one after the other while the main thread lives */
+    const struct thread_group *main = groups_main(g);
+    return main && group->n_threads >= LEAST_THREADS &&
+           group->wall_ns / (int64_t)group->n_threads <= main->wall_ns / LIVES;
+}
+
 /* Of a helper (N threads) a wait that may be for work is rest.  Who waits for a result has work. */
 static bool is_rest(const struct groups *g, const struct run *run, unsigned causes, size_t n)
 {
@@ -99,7 +107,7 @@ static struct thread_group *most_busy(const struct groups *g, struct holders *h,
         if (group == main || group->idle || group->launches ||
             (inside && !is_of_process(group, main->threads[0]->thread->process)))
             continue;
-        int64_t ns = other_ns(g, h, group, MAY_REST);
+        int64_t ns = other_ns(g, h, group, leader_is_of_jobs(g, group) ? SUPERVISES : MAY_REST);
         if (ns <= most_ns || !is_something(group, ns))
             continue;
         most = group;

@@ -10,3 +10,6 @@
 struct thread_group *leader_of(const struct groups *g, struct holders *h);
 /* The group of the thread that the view's options ask for; NULL: for none, or it is not there. */
 struct thread_group *leader_asked_for(const struct groups *g);
+/* Are GROUP's threads started for one job each, as some servers' for each request?  There are many,
+ * one after the other: none of them waits for work. */
+bool leader_is_of_jobs(const struct groups *g, const struct thread_group *group);

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/minmax.h"
+#include "summary/known.h"
 #include "summary/path_words.h"
 #include "summary/rule_classes.h"
 
@@ -94,6 +95,22 @@ struct polling polling_at(const struct scene *s, struct thread_group *group, uin
     p.per_s = (double)sleeps * NS_PER_S / (double)max_i64(group->wall_ns, 1); /* of a thread's */
     p.asked = asked_at(s, group, node);
     return p;
+}
+
+bool polling_has_time_out(const struct scene *s, const struct thread_group *group, uint32_t node)
+{
+    const struct profile_thread *t = group->threads[0]->thread;
+    for (size_t k = 0; k < t->n_runs; k++) {
+        const struct run *run = &t->runs[k];
+        size_t n;
+        if (run->state != RUN_BLOCKED || call_tree_of(s->g->tree, run->at) != node)
+            continue;
+        const struct shown_frame *stack = view_stack(s->g->v, run->at, &n);
+        while (n && !known_does(&stack[n - 1], DOES_TIME_OUT))
+            n--;
+        return n > 0;
+    }
+    return false;
 }
 
 void polling_add_asked(const struct scene *s, const struct thread_group *group,

@@ -13,6 +13,8 @@ struct polling {
 /* How GROUP sleeps at NODE, a sleep, and for what it asks between: by the library's function that
  * is known to do so, by what samples found it doing between, or by its function's name. */
 struct polling polling_at(const struct scene *s, struct thread_group *group, uint32_t node);
+/* Does a wait at NODE, of GROUP's, end by itself if nobody wakes it? */
+bool polling_has_time_out(const struct scene *s, const struct thread_group *group, uint32_t node);
 /* Is that for less than a supervisor's second each, and again and again? */
 bool polling_is_often(const struct polling *p);
 /* " for the end of its child 4711 (sort),", " for a lock,": what P asks for, of GROUP. */

@@ -7,6 +7,7 @@
 #include "summary/heaviest_paths.h"
 #include "summary/known.h"
 #include "summary/rule_words.h"
+#include "summary/where.h"
 
 /* Of the time between waits: what is less is not worth a word, or seen too seldom to tell. */
 static const double least_rest = 0.03, least_part = 0.5;
@@ -203,20 +204,18 @@ double add_meanwhile(const struct scene *s, const struct thread_group *group,
                      const struct intervals *waits, struct text *words, struct finding *f)
 {
     struct tally t;
-    struct call_path path;
+    struct where where;
     double share = 0;
     tally_init(&t, s->g->tree, TALLY_ALL);
     for (size_t i = 0; i < group->n; i++)
         tally_add(&t, group->threads[i]->thread, waits->items, waits->n);
-    if (call_paths_heaviest(&t, &path, 1)) {
-        share = share_of(call_path_call_ns(&t, &path), t.all_ns);
+    if (where_of(&t, &where)) {
+        share = where_share(&where);
         text_addf(words, " Meanwhile %s %s ", group->noun, group->plural ? "are" : "is");
-        add_percent(words, share);
-        text_add(words, " in ");
-        add_way(words, &path);
+        where_add(s->g->tree, &where, words);
         text_add(words, ".");
         add_figure(f, "meanwhile_share", share);
-        call_path_release(&path);
+        where_release(&where);
     }
     tally_release(&t);
     return share;

@@ -13,12 +13,12 @@
 #include "summary/rule_doing.h"
 #include "summary/rule_words.h"
 #include "summary/slow_code.h"
+#include "summary/where.h"
 
 static const double compute_share = 0.5;
 static const double spins_share = 0.5;    /* of the time on a CPU and waiting for one */
 static const double mostly_known = 0.5;   /* likewise */
 static const double crowded_share = 0.25; /* of the time: a wait without a limit */
-static const double more_share = 0.05; /* of the time: a function has more than its heaviest way */
 
 /* ---- waiting for a CPU ---- */
 
@@ -128,50 +128,6 @@ static bool add_waited(double waited, struct text *words, struct finding *f)
     return true;
 }
 
-/* "read_request a.c:18 > ", if most of the function OWN is called from there. */
-static void add_caller(const struct scene *s, const struct thread_group *group,
-                       const struct call_path *own, struct text *words)
-{
-    const struct call_path *path = &group->paths[0];
-    uint32_t key = call_path_own_key(s->g->tree, own->node);
-    if (path->caller && path->ns > own->ns / 2 &&
-        call_path_keys(s->g->tree, path->node).inner == key)
-        add_name(words, path->caller);
-    else
-        return;
-    text_add(words, " > ");
-}
-
-/* "92% in export a.py:16 (76% iterencode, 9% encode)": the user's function OWN has more of the
- * time than any way below it.  Returns which of GROUP's paths are told by that, bit by bit. */
-static unsigned add_own(const struct scene *s, const struct thread_group *group,
-                        const struct call_path *own, struct text *words)
-{
-    uint32_t key = call_path_own_key(s->g->tree, own->node);
-    unsigned told = 0;
-    size_t n = 0;
-    add_percent(words, share_of(own->ns, group->wall_ns));
-    text_add(words, " in ");
-    add_caller(s, group, own, words);
-    add_name(words, own->caller);
-    for (size_t i = 0; i < group->n_paths; i++) {
-        const struct call_path *path = &group->paths[i];
-        struct text below = {0};
-        if (call_path_own_key(s->g->tree, path->node) != key)
-            continue;
-        add_way_below(s->g->tree, &below, path, key);
-        if (below.len) {
-            text_add(words, n++ ? ", " : " (");
-            add_percent(words, share_of(path->ns, group->wall_ns));
-            text_addf(words, " %s", below.s);
-        }
-        text_release(&below);
-        told |= 1U << i;
-    }
-    text_add(words, n ? ")" : "");
-    return told;
-}
-
 /* What GROUP does in PATH; NULL: it computes there, or would if memory were there. */
 static const char *waits_verb(const struct scene *s, const struct thread_group *group,
                               const struct call_path *path)
@@ -206,18 +162,16 @@ static void add_waits(const struct scene *s, const struct thread_group *group, s
 static void add_places(const struct scene *s, struct thread_group *group, struct text *words,
                        struct finding *f)
 {
-    struct call_path own = call_path_own(&group->tally);
-    bool whole = own.caller && !group->paths[0].callers &&
-                 own.ns > group->paths[0].ns + (int64_t)(more_share * (double)group->wall_ns);
+    struct call_path own = where_own(&group->tally, &group->paths[0], group->paths[0].ns);
     unsigned told = 0;
     size_t n = 0;
-    if (whole) {
+    if (own.ns) {
         text_add(words, ", ");
-        told = add_own(s, group, &own, words);
+        told = where_add_own(s->g->tree, &own, group->paths, group->n_paths, group->wall_ns, words);
         n++;
     }
     add_figure(f, "heaviest_path_share",
-               share_of(whole ? own.ns : group->paths[0].ns, group->wall_ns));
+               share_of(own.ns ? own.ns : group->paths[0].ns, group->wall_ns));
     for (size_t i = 0; i < group->n_paths && n < 2; i++) {
         double here = share_of(group->paths[i].ns, group->wall_ns);
         bool waits = waits_verb(s, group, &group->paths[i]) != NULL;

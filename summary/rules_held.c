@@ -7,6 +7,7 @@
 #include "summary/heaviest_paths.h"
 #include "summary/kernel_side.h"
 #include "summary/rule_words.h"
+#include "summary/where.h"
 
 enum { MAX_CHAIN = 3 };
 
@@ -59,17 +60,14 @@ static void release_held(struct intervals *held, const struct held_wait *w, stru
 static uint32_t add_holders_way(const struct held_wait *w, struct tally *t, struct text *words,
                                 struct finding *f)
 {
-    struct call_path path;
-    if (!call_paths_heaviest(t, &path, 1))
+    struct where where;
+    if (!where_of(t, &where))
         return 0;
-    double share = share_of(call_path_call_ns(t, &path), t->all_ns);
     text_addf(words, ", which %s then ", w->holder->plural ? "are" : "is");
-    add_percent(words, share);
-    text_add(words, " in ");
-    add_way(words, &path);
-    add_figure(f, "holder_share", share);
-    uint32_t node = path.node;
-    call_path_release(&path);
+    where_add(t->tree, &where, words);
+    add_figure(f, "holder_share", where_share(&where));
+    uint32_t node = where.ways[0].node;
+    where_release(&where);
     return node;
 }
 

@@ -9,6 +9,7 @@
 #include "summary/rule_classes.h"
 #include "summary/rule_doing.h"
 #include "summary/rule_words.h"
+#include "summary/slow_code.h"
 
 enum { LEAST_POLLS = 3 };
 
@@ -100,6 +101,8 @@ void rule_ready_loop(const struct scene *s, struct thread_group *group, struct f
 
 /* ---- a loop that is kept ---- */
 
+static const double computes_much = 0.3; /* of its time: what it runs is worth a word */
+
 /* Returns whether it says more than that the loop idles. */
 static bool add_loop(const struct scene *s, const struct thread_group *group,
                      const struct loop *loop, const struct stalls *stalls, bool stalled,
@@ -140,6 +143,8 @@ static void judge_loop(const struct scene *s, const struct thread_group *group,
         return;
     struct text words = {0};
     bool rests = !add_loop(s, group, loop, stalls, stalled, &words);
+    if (!rests && share_of(group->cpu_ns, group->wall_ns) >= computes_much)
+        (void)add_slow_code(s, group, group->plural ? "their CPU time" : "its CPU time", &words, f);
     if (rests) {
         f->kind = FINDING_RESTS;
         f->share = idle;

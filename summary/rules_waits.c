@@ -9,12 +9,14 @@
 #include "summary/heaviest_paths.h"
 #include "summary/kernel_side.h"
 #include "summary/known.h"
+#include "summary/leader.h"
 #include "summary/meanwhile.h"
 #include "summary/polling.h"
 #include "summary/returns.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_doing.h"
 #include "summary/rule_words.h"
+#include "summary/where.h"
 
 static const double most_share = 0.95; /* that is as good as all */
 /* Of a thread's time: that two things coincide for less says little of either. */
@@ -203,6 +205,15 @@ static bool is_to_be_woken(const struct scene *s, const struct thread_group *gro
            call_tree_node(s->g->tree, group->paths[0].node).futex == FUTEX_CONDITION;
 }
 
+/* Does OTHER only sleep, and wakes up far too seldom to end GROUP's waits? */
+static bool sleeps_too_long(const struct thread_group *group, const struct thread_group *other)
+{
+    enum { WAITS_A_SLEEP = 4 };
+    double waits = share_of((int64_t)rule_usage_of(group).voluntary, (int64_t)group->n_threads);
+    return share_of(other->class_ns[CLASS_SLEEP], other->wall_ns) >= most_share &&
+           (double)rule_usage_of(other).voluntary * WAITS_A_SLEEP < waits;
+}
+
 /* The groups but GROUP that have something to do, of its process if INSIDE, at most MAX: those
  * first who may wake the others.  Returns how many there are. */
 static size_t others_of(const struct scene *s, const struct thread_group *group, bool inside,
@@ -215,7 +226,7 @@ static size_t others_of(const struct scene *s, const struct thread_group *group,
             struct thread_group *other = &s->g->items[i];
             bool elsewhere = other->threads[0]->thread->process.ix != process;
             if (other == group || other->idle || other->launches || (inside && elsewhere) ||
-                is_to_be_woken(s, other) != woken)
+                is_to_be_woken(s, other) != woken || sleeps_too_long(group, other))
                 continue;
             if (n < max)
                 ret[n] = other;
@@ -224,19 +235,23 @@ static size_t others_of(const struct scene *s, const struct thread_group *group,
     return n;
 }
 
-/* ": it sleeps 100 times a second, 10 ms each." where OTHER does at NODE; else the full stop. */
+/* ": it sleeps 100 times a second, 10 ms each." where OTHER does at NODE, or waits with a time-out;
+ * else the full stop. */
 static void add_how_it_sleeps(const struct scene *s, struct thread_group *other, uint32_t node,
                               struct text *words)
 {
+    bool sleeps = class_of_node(s->g->tree, node) == CLASS_SLEEP;
+    bool timed = !sleeps && polling_has_time_out(s, other, node);
     struct polling p = {0};
-    if (class_of_node(s->g->tree, node) == CLASS_SLEEP)
+    if (sleeps || timed)
         p = polling_at(s, other, node);
-    if (!polling_is_often(&p)) {
+    if (polling_is_often(&p)) {
+        text_addf(words, "%s: %s ", timed ? ", with a time-out" : "",
+                  other->plural ? "each" : "it");
+        polling_add_sleeps(&p, words);
+    } else {
         text_add(words, ".");
-        return;
     }
-    text_add(words, other->plural ? ": each " : ": it ");
-    polling_add_sleeps(&p, words);
 }
 
 /* Who waits for others, for their end or a result of theirs, is no news: what these do is, unless
@@ -245,20 +260,19 @@ static void add_others(const struct scene *s, const struct thread_group *group, 
                        struct text *words, struct finding *f)
 {
     struct thread_group *others[MOST_KINDS];
-    struct call_path path;
+    struct where where;
     size_t n = others_of(s, group, inside, others, MOST_KINDS);
     for (size_t i = 0; i < n && n <= MOST_KINDS; i++) {
-        if (!call_paths_heaviest(&others[i]->tally, &path, 1))
+        if (!where_of(&others[i]->tally, &where))
             continue;
+        uint32_t node = where.ways[0].node;
         f->also = f->also ? f->also : others[i]->noun;
         text_addf(words, " %s %s ", others[i]->noun, others[i]->plural ? "are" : "is");
-        add_percent(words, share_of(path.ns, others[i]->wall_ns));
-        text_add(words, " in ");
-        add_way(words, &path);
-        add_how_it_sleeps(s, others[i], path.node, words);
-        if (add_kernel_side(s, others[i], path.node, true, words, f))
-            add_what_it_does(s, others[i], path.node, words, f);
-        call_path_release(&path);
+        where_add(s->g->tree, &where, words);
+        add_how_it_sleeps(s, others[i], node, words);
+        if (add_kernel_side(s, others[i], node, true, words, f))
+            add_what_it_does(s, others[i], node, words, f);
+        where_release(&where);
     }
 }
 
@@ -367,6 +381,21 @@ static void add_what_they_do(const struct scene *s, struct tally *sum, int64_t n
     doing_release(&d);
 }
 
+/* " Meanwhile 690 processes and threads start a second on this machine.": many more than the N that
+ * a thread starts, as a shell's loop does, and too short for a sample. */
+static void add_starts(const struct scene *s, size_t n, struct text *words, struct finding *f)
+{
+    static const double many = 50, times_more = 5;
+    const struct profile_machine *m = &profile_see_host(s->p)->machine;
+    double per_s = m->starts_known ? rule_per_second(m->starts, s) : 0;
+    if (per_s < many || per_s < times_more * rule_per_second(n, s))
+        return;
+    text_add(words, " Meanwhile ");
+    text_add_thousands(words, per_s);
+    text_add(words, " processes and threads start a second on this machine.");
+    add_figure(f, "machine_starts_per_s", per_s);
+}
+
 /* " It starts one process after the other: 33 in 6.0 s." and what they do: nothing where GROUP's
  * does not. */
 static void add_commands(const struct scene *s, const struct thread_group *group,
@@ -391,6 +420,7 @@ static void add_commands(const struct scene *s, const struct thread_group *group
         ns += imports_ns(s, t);
     }
     add_what_they_do(s, &sum, ns, words);
+    add_starts(s, c.n, words, f);
     tally_release(&sum);
 }
 
@@ -471,7 +501,8 @@ static bool serves(const struct scene *s, const struct thread_group *group, enum
     struct thread_group *leader = groups_main(s->g);
     if (!leader || group->idle || group->launches || group->mixed ||
         (class == CLASS_SLEEP && group->n_threads < 2) ||
-        may_be_for_work(s->g->tree, path->node, group->n_threads))
+        (may_be_for_work(s->g->tree, path->node, group->n_threads) &&
+         !leader_is_of_jobs(s->g, group)))
         return false;
     return share_of(leader_idle_ns(leader), leader->wall_ns) >= idle_leader;
 }

@@ -37,3 +37,11 @@ void assert_not_told(const char *rule)
     for (size_t i = 0; i < found.n_printed; i++)
         ck_assert_str_ne(found.printed[i]->rule, rule);
 }
+
+bool is_said(const char *words)
+{
+    bool said = false;
+    for (size_t i = 0; i < found.n_printed; i++)
+        said |= strstr(found.printed[i]->words, words) != NULL;
+    return said;
+}

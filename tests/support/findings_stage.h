@@ -13,3 +13,4 @@ void teardown(void);
 /* The finding at PLACE is RULE's, and says WORDS. */
 void assert_told(size_t place, const char *rule, const char *words);
 void assert_not_told(const char *rule);
+bool is_said(const char *words); /* in any that is printed */

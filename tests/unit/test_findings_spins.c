@@ -28,14 +28,6 @@ static void crowd(const char *const *stacks, size_t n)
     judge(4000);
 }
 
-static bool is_said(const char *words)
-{
-    bool said = false;
-    for (size_t i = 0; i < found.n_printed; i++)
-        said |= strstr(found.printed[i]->words, words) != NULL;
-    return said;
-}
-
 START_TEST(a_loop_that_waits_is_told_where_it_runs_and_waits_for_a_cpu)
 {
     static const char *const names[] = {

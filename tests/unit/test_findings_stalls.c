@@ -21,14 +21,6 @@ static void setup(void)
     builder_run(&b, refresh, "tidy!server > clock_nanosleep [blocked]", 2000, 0);
 }
 
-static bool is_said(const char *words)
-{
-    bool said = false;
-    for (size_t i = 0; i < found.n_printed; i++)
-        said |= strstr(found.printed[i]->words, words) != NULL;
-    return said;
-}
-
 /* Main waits in WAITS, works for 10 ms a round in WORKS, and once is STALL_MS in STALLS. */
 static void wait_and_work(const char *at, const char *works, const char *stalls, int stall_ms)
 {

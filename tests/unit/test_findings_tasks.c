@@ -26,14 +26,6 @@ static void setup(int64_t idle_ms)
     add_loop(PID, idle_ms);
 }
 
-static bool is_said(const char *words)
-{
-    bool said = false;
-    for (size_t i = 0; i < found.n_printed; i++)
-        said |= strstr(found.printed[i]->words, words) != NULL;
-    return said;
-}
-
 /* N of OF tasks wait in STACK, and otherwise as WAIT says. */
 static void tasks(size_t n, size_t of, const char *stack, struct profile_task_wait wait)
 {

@@ -16,14 +16,6 @@ static void setup(void)
     lead = builder_thread(&b, 10, NULL);
 }
 
-static bool is_said(const char *words)
-{
-    bool said = false;
-    for (size_t i = 0; i < found.n_printed; i++)
-        said |= strstr(found.printed[i]->words, words) != NULL;
-    return said;
-}
-
 /* ---- SQLite ---- */
 
 START_TEST(a_sleep_of_sqlite_is_a_wait_for_its_lock)

@@ -1,0 +1,132 @@
+/* Whom a wait is for where nobody can be named for sure: who else is there, and what they do. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "tests/support/check_main.h"
+#include "tests/support/findings_stage.h"
+
+static thread_id lead;
+
+static void setup(void)
+{
+    b = builder_start(10, "app");
+    lead = builder_thread(&b, 10, NULL);
+}
+
+/* Main's wait ends far more often than BOARD wakes. */
+START_TEST(who_sleeps_too_long_wakes_nobody)
+{
+    setup();
+    thread_id modem = builder_thread(&b, 11, "modem");
+    thread_id board = builder_thread(&b, 12, "board");
+    for (int i = 0; i < 8; i++) {
+        builder_run(&b, lead, "ask!app > pthread_cond_wait!libc.so.6 > futex [blocked]", 490, 0);
+        builder_run(&b, lead, "ask!app", 10, 10);
+    }
+    builder_run(&b, modem, "run!app > pthread_cond_clockwait!libc.so.6 > futex [blocked]", 4000, 0);
+    builder_run(&b, board, "show!app > clock_nanosleep [blocked]", 4000, 0);
+    profile_get_thread(b.p, lead)->usage.voluntary = 160;
+    profile_get_thread(b.p, modem)->usage.voluntary = 160;
+    profile_get_thread(b.p, modem)->runs[0].weights.events.switches = 160;
+    profile_get_thread(b.p, board)->usage.voluntary = 8;
+    judge(4000);
+    ck_assert(is_said("main waits 98% of its time in ask > condition. modem is 100% in run > "
+                      "condition, with a time-out: it sleeps 40 times a second, 25 ms each."));
+    ck_assert(!is_said("board"));
+    teardown();
+}
+END_TEST
+
+/* The function has much more of the time than any way below it. */
+START_TEST(what_is_busy_meanwhile_has_the_figure_of_its_function)
+{
+    setup();
+    builder_run(&b, lead, "main!app > pthread_cond_wait!libc.so.6 > futex [blocked]", 4000, 0);
+    thread_id t = builder_thread(&b, 11, "intake");
+    builder_run(&b, t, "check@/src/a.py:1:83 > make@/usr/lib/python3.11/schema.py:1:2", 2400, 2400);
+    builder_run(&b, t, "check@/src/a.py:1:83 > clean@/usr/lib/python3.11/schema.py:5:6", 1600,
+                1600);
+    judge(4000);
+    assert_told(0, "waits_meanwhile",
+                "Meanwhile intake is 100% in check a.py:83 (60% make, 40% clean).");
+    teardown();
+}
+END_TEST
+
+/* A shell's loop: its programs are too short for a sample, but the kernel counts them. */
+START_TEST(how_many_processes_start_is_told)
+{
+    setup();
+    profile_get_host(b.p)->machine =
+        (struct profile_machine){.known = true, .starts_known = true, .starts = 2800};
+    for (int i = 0; i < 8; i++) {
+        builder_run(&b, lead, "main@/src/a.py:1:2 > read pipe [blocked]", 490, 0);
+        builder_run(&b, lead, "main@/src/a.py:1:2", 10, 10);
+    }
+    for (pid_t pid = 20; pid < 30; pid++) {
+        builder_process(&b, pid, "sh", "");
+        profile_get_process(b.p, b.process)->parent = (process_id){1};
+        thread_id t = builder_thread(&b, pid, NULL);
+        profile_get_thread(b.p, t)->start_ns = (1 + (pid - 20) * 390) * (int64_t)NS_PER_MS;
+        builder_run(&b, t, "loop!dash", 20, 20);
+        builder_run(&b, t, "loop!dash > wait4 [blocked]", 370, 0);
+        profile_end_thread(b.p, t, (1 + (pid - 19) * 390) * (int64_t)NS_PER_MS);
+        profile_get_thread(b.p, t)->ended = true;
+    }
+    judge(4000);
+    ck_assert(is_said("It starts one process after the other: 10 in 4.0 s."));
+    ck_assert(is_said("Meanwhile 700 processes and threads start a second on this machine."));
+    teardown();
+}
+END_TEST
+
+/* Chance chose which of short connections were looked at. */
+START_TEST(whom_most_waits_are_for_is_told_with_the_part_that_is_known)
+{
+    for (int how = 0; how < 2; how++) {
+        struct wait_side side = {.thing = THING_SOCKET,
+                                 .blocker = {.kind = BLOCKER_PEER, .net = NET_TCP, .port = 80}};
+        setup();
+        side.blocker.host = profile_string(b.p, "127.0.0.1");
+        side.blocker.pid = 20;
+        side.blocker.name = profile_string(b.p, "till");
+        builder_polls(&b, lead, "ask@/src/a.py:1:3", &side, how ? 1200 : 400);
+        builder_run(&b, lead, "ask@/src/a.py:1:3 > epoll_wait [blocked]", how ? 2800 : 3600, 0);
+        judge(4000);
+        ck_assert_int_eq(is_said("It waits for 20 (till), which has the socket's other end (known "
+                                 "for 30% of that)."),
+                         how);
+        teardown();
+    }
+}
+END_TEST
+
+/* Each lives for one request: none waits for work. */
+START_TEST(threads_of_one_request_each_never_wait_for_work)
+{
+    enum { THREADS = 40, LIFE_MS = 100 };
+    setup();
+    builder_run(&b, lead,
+                "_run_once@/usr/lib/python3.11/asyncio/base_events.py:1:2 > "
+                "select@/usr/lib/python3.11/selectors.py:1:2 > epoll_wait [blocked]",
+                4000, 0);
+    for (int i = 0; i < THREADS; i++) {
+        thread_id t = builder_thread(&b, 11 + i, "request");
+        profile_get_thread(b.p, t)->start_ns = (int64_t)i * LIFE_MS * NS_PER_MS;
+        builder_run(&b, t,
+                    "serve@/src/a.py:1:2 > get@/usr/lib/python3.11/queue.py:1:2 > "
+                    "sem_wait!python3 > futex [blocked]",
+                    LIFE_MS, 0);
+        profile_end_thread(b.p, t, (int64_t)(i + 1) * LIFE_MS * NS_PER_MS);
+        profile_get_thread(b.p, t)->ended = true;
+    }
+    judge(4000);
+    assert_told(0, "waits", "40 request threads wait 100% of their time in serve a.py:2 > futex");
+    teardown();
+}
+END_TEST
+
+CHECK_MAIN("findings_whom", 20, who_sleeps_too_long_wakes_nobody,
+           what_is_busy_meanwhile_has_the_figure_of_its_function, how_many_processes_start_is_told,
+           whom_most_waits_are_for_is_told_with_the_part_that_is_known,
+           threads_of_one_request_each_never_wait_for_work)
