@@ -74,6 +74,11 @@ bool rule_stack_has(const struct scene *s, struct spot at, frame_test *test)
     return false;
 }
 
+bool rule_is_for_results(const struct shown_frame *f)
+{
+    return known_row_of(f, KNOWN_RESULTS) && !f->pool_loop;
+}
+
 struct stack_times rule_times_of(const struct scene *s, const struct profile_thread *thread,
                                  unsigned counted, frame_test *test)
 {

@@ -8,7 +8,6 @@
 #include "base/alloc.h"
 #include "summary/crew.h"
 #include "summary/heaviest_paths.h"
-#include "summary/known.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
@@ -40,11 +39,6 @@ static bool is_for_pool(struct call_tree *t, const struct run *run)
            str_starts(at.frame->call, "futex") && at.futex != FUTEX_JOIN;
 }
 
-static bool waits_for_results(const struct shown_frame *f)
-{
-    return known_row_of(f, KNOWN_RESULTS) && !f->pool_loop;
-}
-
 static struct intervals waits_of(const struct scene *s, const struct profile_thread *main)
 {
     struct intervals waits = {.n = 0};
@@ -54,7 +48,7 @@ static struct intervals waits_of(const struct scene *s, const struct profile_thr
         if (!is_for_pool(s->g->tree, run))
             continue;
         intervals_add_run(&waits, run);
-        n += rule_stack_has(s, run->at, waits_for_results) ? LEAST_WAITS : 1;
+        n += rule_stack_has(s, run->at, rule_is_for_results) ? LEAST_WAITS : 1;
     }
     if (n < LEAST_WAITS)
         intervals_release(&waits);

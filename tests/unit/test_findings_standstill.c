@@ -92,6 +92,32 @@ START_TEST(a_result_that_does_not_come_is_told)
 END_TEST
 
 /* A worker is killed after 0.4 s of work, and another takes its place. */
+/* A task that waits for another one of its own pool; in the second case a thread is free for it. */
+START_TEST(a_pool_whose_tasks_wait_for_it_is_told)
+{
+    static const char *const waits[] = {
+        "_worker@/usr/lib/python3.11/concurrent/futures/thread.py:66:81 > render@/src/a.py:3:4 > "
+        "Future.result@/usr/lib/python3.11/concurrent/futures/_base.py:1:2 > futex [blocked]",
+        "Pool::run!app > render!app > "
+        "std::__atomic_futex_unsigned_base::_M_futex_wait_until!libstdc++.so.6 > futex [blocked]",
+    };
+    for (int how = 0; how < 4; how++) {
+        setup();
+        builder_run(&b, lead, "main@/src/a.py:1:2 > draw@/src/a.py:5:6 > futex [blocked]", 6000, 0);
+        for (pid_t i = 1; i <= 2; i++)
+            builder_run(&b, builder_thread(&b, 10 + i, "pool"), waits[how / 2], 6000, 0);
+        if (how % 2)
+            builder_run(&b, builder_thread(&b, 20, "pool"), pool_wait, 6000, 0);
+        judge(6000);
+        ck_assert_int_eq(
+            is_said(" 2 pool threads wait for results of tasks: if their own pool is to "
+                    "run these, no thread of it is left."),
+            how % 2 == 0);
+        teardown();
+    }
+}
+END_TEST
+
 START_TEST(who_ran_before_the_standstill_does_not_hide_it)
 {
     setup();
@@ -201,7 +227,8 @@ START_TEST(many_may_wait_for_children_that_do_nothing)
 }
 END_TEST
 
-CHECK_MAIN("findings_standstill", 20, who_only_waits_for_children_does_not_hide_one_that_works,
+CHECK_MAIN("findings_standstill", 20, a_pool_whose_tasks_wait_for_it_is_told,
+           who_only_waits_for_children_does_not_hide_one_that_works,
            many_may_wait_for_children_that_do_nothing, who_all_wait_for_work_are_not_stuck,
            what_cannot_be_told_is_said_so, who_hangs_beside_idle_workers_is_told,
            a_result_that_does_not_come_is_told, who_ran_before_the_standstill_does_not_hide_it,
