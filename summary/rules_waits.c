@@ -16,6 +16,7 @@
 #include "summary/rule_classes.h"
 #include "summary/rule_doing.h"
 #include "summary/rule_words.h"
+#include "summary/slow_code.h"
 #include "summary/where.h"
 
 static const double most_share = 0.95; /* that is as good as all */
@@ -187,6 +188,7 @@ void rule_waits_meanwhile(const struct scene *s, struct thread_group *group, str
         (void)add_kernel_side(s, group, path.node, false, &words, f);
         add_delay(s, group, path.node, &words, f);
         add_of_all(group, share, add_meanwhile(s, busy, &waits, &words, f), &words, f);
+        add_slow_code_of(s, busy, &words, f);
         add_figure(f, "busy_part", m.part);
         f->words = words.s;
         f->blames = busy->noun;

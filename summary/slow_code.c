@@ -97,8 +97,8 @@ static void add_calls(const struct thread_group *group, uint64_t n, uint64_t byt
                   each < small_bytes ? ": for a file, use a buffer." : ".");
 }
 
-double add_slow_code(const struct scene *s, const struct thread_group *group, const char *of,
-                     struct text *words, struct finding *f)
+static double add_row(const struct scene *s, const struct thread_group *group, const char *of,
+                      struct text *words, struct finding *f)
 {
     int64_t sums[KNOWN_MOST_SLOW] = {0};
     int64_t all_ns = 0;
@@ -108,19 +108,36 @@ double add_slow_code(const struct scene *s, const struct thread_group *group, co
             add_run(s, &group->threads[i]->thread->runs[k], sums, &all_ns);
     for (size_t i = 0; i < s->slow->n_rows; i++)
         best = sums[i] > sums[best] ? i : best;
-    struct profile_usage u = rule_usage_of(group);
     double share = share_of(sums[best], all_ns);
-    if (share > 0 && share >= s->slow->rows[best]->least_share) {
-        text_addf(words, " %s for ", s->slow->rows[best]->slow);
-        add_percent(words, share);
-        text_addf(words, " of %s: %s.", of, s->slow->rows[best]->remedy);
-        add_figure(f, "known_share", share);
-    } else {
-        share = 0;
-    }
+    if (share <= 0 || share < s->slow->rows[best]->least_share)
+        return 0;
+    text_addf(words, " %s for ", s->slow->rows[best]->slow);
+    add_percent(words, share);
+    text_addf(words, " of %s: %s.", of, s->slow->rows[best]->remedy);
+    add_figure(f, "known_share", share);
+    return share;
+}
+
+double add_slow_code(const struct scene *s, const struct thread_group *group, const char *of,
+                     struct text *words, struct finding *f)
+{
+    double share = add_row(s, group, of, words, f);
+    struct profile_usage u = rule_usage_of(group);
     add_figure(f, "reads_per_s", rule_per_second_of_life(u.reads, group));
     add_figure(f, "writes_per_s", rule_per_second_of_life(u.writes, group));
     add_calls(group, u.reads, u.read_bytes, "reads", words);
     add_calls(group, u.writes, u.written_bytes, "writes", words);
     return share;
+}
+
+void add_slow_code_of(const struct scene *s, const struct thread_group *other, struct text *words,
+                      struct finding *f)
+{
+    static const double much = 0.3; /* of its time: else something else keeps the others */
+    struct text of = {0};
+    if (share_of(other->cpu_ns, other->wall_ns) < much)
+        return;
+    text_addf(&of, other->plural ? "the CPU time of %s" : "%s's CPU time", other->noun);
+    (void)add_row(s, other, of.s, words, f);
+    text_release(&of);
 }

@@ -53,6 +53,11 @@ START_TEST(what_is_known_to_be_slow_is_told)
         {"step!app > draw!app > rand!libc.so.6", "rand() runs for 75% of its CPU time: it takes"},
         {"step!app > count!app > ___pthread_mutex_lock!libc.so.6", "hold one for several steps"},
         {STEP "scan" LIB("site-packages/yaml/scanner.py"), "yaml.CSafeLoader does that in C"},
+        {STEP "_union_schema" LIB("site-packages/pydantic/_internal/_generate_schema.py"),
+         "pydantic builds schemas"},
+        {STEP "Session.create_client" LIB("site-packages/botocore/session.py"), "used by all"},
+        {STEP "HTMLParser.goahead" LIB("html/parser.py"), "lxml does that in C"},
+        {STEP "Environment.compile" LIB("site-packages/jinja2/environment.py"), "Jinja compiles"},
         {STEP "iterrows" LIB("site-packages/pandas/core/frame.py"), "itertuples()"},
         {STEP "apply_series_generator" LIB("site-packages/pandas/core/apply.py"), "whole columns"},
         {STEP "_strptime" LIB("_strptime.py"), "datetime.fromisoformat() is in C"},
@@ -75,6 +80,26 @@ START_TEST(what_is_known_to_be_slow_is_told)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_known(cases[i].stack, 3000, cases[i].words);
+}
+END_TEST
+
+/* Also of whom others wait for. */
+START_TEST(what_is_slow_of_others_is_told)
+{
+    for (int64_t ms = 400; ms <= 4000; ms += 3600) {
+        b = builder_start(10, "app");
+        thread_id lead = builder_thread(&b, 10, NULL);
+        thread_id other = builder_thread(&b, 11, "intake");
+        builder_run(&b, lead, "main!app > pthread_cond_wait!libc.so.6 > futex [blocked]", 4000, 0);
+        builder_run(&b, other, STEP "deepcopy" LIB("copy.py"), ms, ms);
+        builder_run(&b, other, STEP "ioctl /dev/x [blocked]", 4000 - ms, 0);
+        judge(4000);
+        assert_told(0, "waits_meanwhile", "Meanwhile intake is ");
+        const char *said = found.printed[0]->words;
+        const char *slow = strstr(said, "copy.deepcopy() runs for 100% of intake's CPU time: it");
+        ck_assert_msg((slow != NULL) == (ms == 4000), "%s", said);
+        teardown();
+    }
 }
 END_TEST
 
@@ -206,7 +231,7 @@ START_TEST(who_calls_what_many_call_is_named)
 }
 END_TEST
 
-CHECK_MAIN("findings_slow_code", 20, who_syncs_is_told_with_all_of_its_time,
-           who_calls_what_many_call_is_named, what_is_known_to_be_slow_is_told,
-           many_calls_are_told_with_their_size, a_sync_of_sqlite_is_told_to_be_a_transactions,
-           what_is_not_slow_or_done_once_is_not_told)
+CHECK_MAIN("findings_slow_code", 20, what_is_slow_of_others_is_told,
+           who_syncs_is_told_with_all_of_its_time, who_calls_what_many_call_is_named,
+           what_is_known_to_be_slow_is_told, many_calls_are_told_with_their_size,
+           a_sync_of_sqlite_is_told_to_be_a_transactions, what_is_not_slow_or_done_once_is_not_told)
