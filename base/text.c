@@ -241,9 +241,11 @@ void text_add_path(struct text *t, const char *path, size_t columns)
     if (utf8_columns(s, tame.len) > columns && *rest && used < columns) {
         while (utf8_columns(rest, strlen(rest)) > columns - used && strchr(rest + 1, '/'))
             rest = strchr(rest + 1, '/');
-        text_addf(t, "%.*s/…", (int)root, s);
-        s = rest;
-        columns -= used;
+        if (rest > s + root) {
+            text_addf(t, "%.*s/…", (int)root, s);
+            s = rest;
+            columns -= used;
+        }
     }
     text_add_cut(t, s, strlen(s), columns);
     text_release(&tame);

@@ -66,7 +66,8 @@ enum asked asks_of(const struct shown_frame *stack, size_t n)
     enum asked asked = ASKED_NOTHING;
     for (enum frame_role role; n && (role = frame_role(&stack[n - 1], false)) != ROLE_OWN; n--) {
         /* A native library asks for itself, as SQLite for its journal. */
-        if (asked && role == ROLE_LIBRARY && stack[n - 1].kind == SHOWN_NATIVE)
+        if (asked && role == ROLE_LIBRARY && stack[n - 1].kind == SHOWN_NATIVE &&
+            !stack[n - 1].glue)
             return ASKED_NOTHING;
         asked = asked ? asked : asked_by_frame(&stack[n - 1]);
     }

@@ -80,6 +80,8 @@ static void pick_by_module(const struct chain *c, ptrdiff_t *ret_caller, ptrdiff
         called--;
     *ret_inner = called > 0 ? called : c->n - 1;
     *ret_caller = *ret_inner - 1;
+    while (*ret_caller > 0 && frame_at(c, *ret_caller)->glue) /* std::sort(), for a comparison */
+        --*ret_caller;
     if (*ret_caller == 0 && str_eq(frame_at(c, 0)->name, "main"))
         *ret_caller = NOWHERE; /* who else? */
 }
@@ -277,7 +279,7 @@ static void add_files(struct text *out, struct tally *t, const bool *nodes, cons
     if (n > 1)
         text_addf(out, " %zu files:", n);
     text_add(out, n ? " " : ""); /* who waits for a CPU in the call has none */
-    text_add_path(out, where, MOST_PATH_COLUMNS);
+    text_add_tame(out, where, strlen(where));
     text_release(&folder);
 }
 
@@ -326,7 +328,7 @@ static char *wait_name(struct tally *t, const struct chain *c, const bool *nodes
         add_peers(&name, t, nodes);
     } else if (f->object && !str_eq(f->object, "eventpoll")) { /* which one, is no news */
         text_add(&name, " ");
-        text_add_path(&name, f->object, MOST_PATH_COLUMNS);
+        text_add_tame(&name, f->object, strlen(f->object));
     }
     text_add(&name, "]");
     return name.s;

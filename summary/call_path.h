@@ -7,7 +7,6 @@
 #include "summary/shared_callee.h"
 
 enum { CALL_PATH_MAX_PARTS = 4 };
-enum { MOST_PATH_COLUMNS = 60 }; /* of a file's path: a line of a sentence holds no more */
 struct call_path {
     /* Texts of the path's own; NULL: none.  One of them is there. */
     char *caller; /* "numpy_of train.py:56": the last of the user's own functions; without one, the

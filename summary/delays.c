@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "base/minmax.h"
-#include "summary/frame_name.h"
 #include "summary/known.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"

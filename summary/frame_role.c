@@ -23,9 +23,15 @@ static enum frame_role python_role(const struct shown_frame *f)
 
 /* ---- native ---- */
 
+const struct known_row *frame_allocator(const struct shown_frame *f)
+{
+    bool musl = f->libc && str_starts(f->module ? f->module : "", "ld-");
+    return musl ? NULL : known_row_of(f, KNOWN_ALLOCATOR);
+}
+
 bool frame_is_malloc(const struct shown_frame *f)
 {
-    return f->libc && known_row_of(f, KNOWN_ALLOCATOR);
+    return f->libc && frame_allocator(f);
 }
 
 bool module_is_libc(const char *module)

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "summary/view.h"
 
+struct known_row;
 enum frame_role {
     ROLE_GLUE,    /* entry frames, wrappers, code without a name: passed over */
     ROLE_LIBC,    /* a function of the C library: never the culprit */
@@ -20,6 +21,9 @@ enum frame_role frame_role(const struct shown_frame *f, bool blocked);
 bool is_glue_frame(const struct shown_frame *f);
 /* The C library, the maths library, the dynamic linker or the vdso. */
 bool module_is_libc(const char *module);
+/* The row of the allocator that F is a function of; NULL: of none that is known.  musl's, which
+ * lies in the dynamic linker, has no knobs. */
+const struct known_row *frame_allocator(const struct shown_frame *f);
 /* The C library's malloc(), free() and what they are made of. */
 bool frame_is_malloc(const struct shown_frame *f);
 /* What pickles, sends, receives or unpickles a message.  Other files of multiprocessing's call the

@@ -1,6 +1,5 @@
 #include "summary/herd.h"
 
-#include "summary/frame_name.h"
 #include "summary/known.h"
 #include "summary/path_words.h"
 #include "summary/rule_classes.h"

@@ -108,15 +108,15 @@ static const struct side_sum *heaviest(struct sides *all)
     return enough ? best : NULL;
 }
 
-/* " (known for 30% of that)", where only the waits of NS were read. */
-static void add_known_part(int64_t ns, int64_t all_ns, struct text *words)
+/* ", known for 30% of these waits": where only a part was read; of that the part whose process is
+ * known, if one is named. */
+static void add_known_part(const struct side_sum *sum, int64_t all_ns, struct text *words)
 {
-    double part = share_of(ns, all_ns);
-    if (part >= most_of_it - 0.01) /* "80%" is said of less, too */
+    if (share_of(sum->ns, all_ns) >= most_of_it - 0.01) /* "80%" is said of less, too */
         return;
-    text_add(words, " (known for ");
-    add_percent(words, part);
-    text_add(words, " of that)");
+    text_add(words, ", known for ");
+    add_percent(words, share_of(sum->side.blocker.pid ? sum->named_ns : sum->ns, all_ns));
+    text_add(words, " of these waits");
 }
 
 /* "its children (convert)" */
@@ -169,7 +169,7 @@ static void add_other_side(const struct scene *s, const struct side_sum *sum, in
         add_many(s, sum, words);
     else
         wait_side_add_text(words, s->p, &sum->side, sum->waiter, several);
-    add_known_part(sum->ns, all_ns, words);
+    add_known_part(sum, all_ns, words);
     text_add(words, ".");
     if (process && !many)
         add_way_to_see(s, sum, words);
@@ -225,7 +225,7 @@ static const struct profile_thread *only_other(const struct scene *s,
         }
     }
     intervals_unite(ret_waits);
-    return one && share_of(known_ns, ns) >= least_known ? other : NULL;
+    return one && share_of(known_ns, ns) >= named_part ? other : NULL;
 }
 
 void add_what_it_does(const struct scene *s, const struct thread_group *group, uint32_t node,

@@ -30,8 +30,7 @@ static bool is_libc_function(const char *name, const char *function)
 
 static bool is_in_folder(const char *path, const char *folder)
 {
-    size_t len = strlen(folder);
-    for (const char *at = path; path && (at = strstr(at, folder)); at += len)
+    for (const char *at = path; path && (at = strstr(at, folder)); at++)
         if (at == path || at[-1] == '/' || *folder == '/')
             return true;
     return false;
@@ -61,6 +60,20 @@ static bool is_in(const struct known_row *row, const struct shown_frame *f)
     return false;
 }
 
+/* The standard library of LLVM, and parts of GCC's, lie in namespaces that nobody writes. */
+static bool begins(const char *name, const char *function)
+{
+    static const char *const unwritten[] = {
+        "std::__1::", "std::__ndk1::", "std::__cxx11::", "std::_V2::"};
+    static const char std[] = "std::";
+    if (str_starts(name, function))
+        return true;
+    for (size_t i = 0; i < sizeof unwritten / sizeof *unwritten; i++)
+        if (str_starts(name, unwritten[i]) && str_starts(function, std))
+            return str_starts(name + strlen(unwritten[i]), function + strlen(std));
+    return false;
+}
+
 static bool is_named(const struct known_row *row, const struct shown_frame *f)
 {
     if (f->nameless) /* it has its module's name */
@@ -69,7 +82,7 @@ static bool is_named(const struct known_row *row, const struct shown_frame *f)
     case MATCH_ANY:
         return true;
     case MATCH_BEGINS:
-        return str_starts(f->name, row->function);
+        return begins(f->name, row->function);
     case MATCH_WHOLE:
         return str_eq(f->name, row->function);
     case MATCH_HAS:

@@ -28,7 +28,7 @@ enum known_kind {
     KNOWN_LIBRARY, /* a library's */
     KNOWN_GLUE,    /* leads to a wait, or to the user's first function */
     KNOWN_DATA,    /* passes data to another process: pickles, sends, receives, unpickles */
-    KNOWN_WAITS,   /* does nothing but wait: glue in a wait, a library's that runs else */
+    KNOWN_WAITS,   /* glue in a wait, and a library's where it runs */
     KNOWN_SAYS,    /* a wait in it means something that its name does not say */
     KNOWN_SLOW,    /* is slow, and something else is faster */
     KNOWN_ALLOCATOR, /* allocates memory, or gives it back */
@@ -131,8 +131,8 @@ bool known_find(const struct known_table *t, const struct shown_frame *f, struct
 const struct known_row *known_row_of(const struct shown_frame *f, enum known_kind kind);
 /* Does F do ACT, as far as the table says? */
 bool known_does(const struct shown_frame *f, enum known_act act);
-/* Whose F is: KNOWN_OWN, KNOWN_LIBRARY, KNOWN_GLUE or KNOWN_WAITS, by the first row that says one of
- * them; KNOWN_KINDS: none does. */
+/* Whose F is: KNOWN_OWN, KNOWN_LIBRARY, KNOWN_GLUE or KNOWN_WAITS, by the first row that says one
+ * of them; KNOWN_KINDS: none does. */
 enum known_kind known_owner_of(const struct shown_frame *f);
 /* The name of the threads of F's pool that have none of their own ("omp worker"); NULL: not a known
  * pool's frame. */

@@ -37,8 +37,14 @@ bool leader_is_of_jobs(const struct groups *g, const struct thread_group *group)
 {
     enum { LEAST_THREADS = 10, LIVES = 10 }; /* one after the other while the main thread lives */
     const struct thread_group *main = groups_main(g);
-    return main && group->n_threads >= LEAST_THREADS &&
-           group->wall_ns / (int64_t)group->n_threads <= main->wall_ns / LIVES;
+    size_t ended = 0;
+    for (size_t i = 0; i < group->n; i++) {
+        const struct profile_thread *t = group->threads[i]->thread;
+        ended += t->n_folded ? t->n_folded : t->ended;
+    }
+    return main && group->n_threads >= LEAST_THREADS && 2 * ended > group->n_threads &&
+           LIVES * group->wall_ns / (int64_t)group->n_threads <=
+               main->wall_ns / (int64_t)main->n_threads;
 }
 
 /* Of a helper (N threads) a wait that may be for work is rest.  Who waits for a result has work. */

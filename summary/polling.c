@@ -97,19 +97,24 @@ struct polling polling_at(const struct scene *s, struct thread_group *group, uin
     return p;
 }
 
+/* Is a function that waits until its time is over in RUN's stack? */
+static bool times_out(const struct scene *s, const struct run *run)
+{
+    size_t n;
+    const struct shown_frame *stack = view_stack(s->g->v, run->at, &n);
+    while (n && !known_does(&stack[n - 1], DOES_TIME_OUT))
+        n--;
+    return n > 0;
+}
+
 bool polling_has_time_out(const struct scene *s, const struct thread_group *group, uint32_t node)
 {
-    const struct profile_thread *t = group->threads[0]->thread;
-    for (size_t k = 0; k < t->n_runs; k++) {
-        const struct run *run = &t->runs[k];
-        size_t n;
-        if (run->state != RUN_BLOCKED || call_tree_of(s->g->tree, run->at) != node)
-            continue;
-        const struct shown_frame *stack = view_stack(s->g->v, run->at, &n);
-        while (n && !known_does(&stack[n - 1], DOES_TIME_OUT))
-            n--;
-        return n > 0;
-    }
+    for (size_t i = 0; i < group->n; i++)
+        for (size_t k = 0; k < group->threads[i]->thread->n_runs; k++) {
+            const struct run *run = &group->threads[i]->thread->runs[k];
+            if (run->state == RUN_BLOCKED && call_tree_of(s->g->tree, run->at) == node)
+                return times_out(s, run);
+        }
     return false;
 }
 
@@ -128,9 +133,9 @@ void polling_add_asked(const struct scene *s, const struct thread_group *group,
     text_add(words, "),");
 }
 
-void polling_add_sleeps(const struct polling *p, struct text *words)
+void polling_add_times(const struct polling *p, const char *verb, struct text *words)
 {
-    text_addf(words, p->per_s < 10 ? "sleeps %.2g" : "sleeps %.0f", p->per_s);
+    text_addf(words, p->per_s < 10 ? "%s %.2g" : "%s %.0f", verb, p->per_s);
     text_add(words, " times a second, ");
     add_time(words, p->each_ns);
     text_add(words, " each.");
@@ -150,5 +155,5 @@ void add_polling(const struct scene *s, struct thread_group *group, uint32_t nod
     text_addf(words, " %s there", group->plural ? "They poll" : "It polls");
     polling_add_asked(s, group, &p, words);
     text_add(words, group->plural ? " and each " : " and ");
-    polling_add_sleeps(&p, words);
+    polling_add_times(&p, "sleeps", words);
 }

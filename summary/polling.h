@@ -20,8 +20,8 @@ bool polling_is_often(const struct polling *p);
 /* " for the end of its child 4711 (sort),", " for a lock,": what P asks for, of GROUP. */
 void polling_add_asked(const struct scene *s, const struct thread_group *group,
                        const struct polling *p, struct text *words);
-/* "sleeps 10 times a second, 100 ms each." */
-void polling_add_sleeps(const struct polling *p, struct text *words);
+/* "sleeps 10 times a second, 100 ms each."  VERB: "sleeps" or "waits". */
+void polling_add_times(const struct polling *p, const char *verb, struct text *words);
 /* " It polls there for a lock, and sleeps 10 times a second, 100 ms each.", if GROUP asks for
  * something between its sleeps at NODE. */
 void add_polling(const struct scene *s, struct thread_group *group, uint32_t node,

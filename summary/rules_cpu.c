@@ -6,7 +6,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "summary/cpu_shortage.h"
-#include "summary/frame_name.h"
 #include "summary/group_facts.h"
 #include "summary/known.h"
 #include "summary/rule_classes.h"

@@ -30,7 +30,7 @@ static const struct known_row *allocator_above(const struct scene *s,
                 continue;
             const struct shown_frame *stack = view_stack(s->g->v, t->runs[k].at, &n);
             for (const struct known_row *found; n; n--)
-                if ((found = known_row_of(&stack[n - 1], KNOWN_ALLOCATOR)))
+                if ((found = frame_allocator(&stack[n - 1])))
                     return found;
         }
     }
@@ -74,8 +74,9 @@ static void add_returning(const struct scene *s, struct thread_group *group, str
     const struct known_row *allocator = allocator_above(s, group, node);
     struct call_path path = call_path_to(&group->tally, node);
     if (allocator) {
-        text_addf(words, " Its allocator, %s, gives memory back to the kernel. %s",
-                  allocator->allocator, keeping(s, allocator->allocator));
+        const char *keeps = keeping(s, allocator->allocator);
+        text_addf(words, " Its allocator, %s, gives memory back to the kernel.%s%s",
+                  allocator->allocator, *keeps ? " " : "", keeps);
     } else if (path.inner || path.caller) {
         text_addf(words, " %s gives memory back to the kernel by %s().",
                   path.inner ? path.inner : path.caller,

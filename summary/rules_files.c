@@ -8,6 +8,8 @@
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
+enum { MOST_PATH_COLUMNS = 60 }; /* a line of a sentence holds no more */
+
 static const double least_ticks = 1.5;
 static const double least_blocked = 0.05; /* of the time: a disk is waited for */
 

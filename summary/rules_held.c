@@ -67,7 +67,7 @@ static uint32_t add_holders_way(const struct held_wait *w, struct tally *t, stru
     text_addf(words, ", which %s then ", w->holder->plural ? "are" : "is");
     where_add(t->tree, &where, words);
     add_figure(f, "holder_share", where_share(&where));
-    uint32_t node = where.ways[0].node;
+    uint32_t node = where.node;
     where_release(&where);
     return node;
 }

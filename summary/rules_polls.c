@@ -59,7 +59,7 @@ static void add_polls(const struct scene *s, const struct thread_group *group, d
     text_add(words, " in ");
     add_way(words, path);
     text_addf(words, ": %s ", group->plural ? "each" : "it");
-    polling_add_sleeps(p, words);
+    polling_add_times(p, "sleeps", words);
 }
 
 /* A thread's sleeps, and who is busy then; NULL: nobody, or several. */

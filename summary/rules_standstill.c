@@ -321,8 +321,8 @@ static bool is_of_pool(const struct shown_frame *f)
     return f->pool_loop;
 }
 
-/* Do all threads of GROUP's pool wait for results of tasks, so that none runs the next one?  Several
- * alike ones are a pool. */
+/* Do all threads of GROUP's pool wait for results of tasks, so that none runs the next one?
+ * Several alike ones are a pool. */
 static bool is_starved(const struct scene *s, const struct thread_group *group)
 {
     const struct profile_thread *first = group->threads[0]->thread;
@@ -339,7 +339,7 @@ static bool is_starved(const struct scene *s, const struct thread_group *group)
     return true;
 }
 
-static bool add_starved_pool(const struct scene *s, struct text *words)
+static void add_starved_pool(const struct scene *s, struct text *words)
 {
     struct thread_group *groups[MOST_TOLD];
     size_t n = list_hanging(s, groups, MOST_TOLD);
@@ -347,11 +347,10 @@ static bool add_starved_pool(const struct scene *s, struct text *words)
         if (is_starved(s, groups[i])) {
             text_addf(words,
                       " %s wait%s for results of tasks: if %s own pool is to run these, no thread "
-                      "of it is left. Wait outside of the pool, or give them another one.",
+                      "of it is left. Wait outside of the pool, or give these tasks another pool.",
                       groups[i]->noun, verb_s(groups[i]), possessive(groups[i]));
-            return true;
+            return;
         }
-    return false;
 }
 
 static void add_who(const struct scene *s, const struct ran *ran, struct text *words)
@@ -415,8 +414,11 @@ void rule_none_ran(const struct scene *s, struct thread_group *group, struct fin
     f->share = 1;
     if (n > MOST_TOLD)
         text_addf(&words, " %zu more groups of threads wait elsewhere.", n - MOST_TOLD);
-    if (!add_lost_result(s, &words) && !add_starved_pool(s, &words) && !known)
+    bool lost = add_lost_result(s, &words);
+    if (!lost && !known)
         text_addf(&words, " Whom %s for could not be read: idle or stuck cannot be told from here.",
                   told > 1 ? "they wait" : "it waits");
+    if (!lost)
+        add_starved_pool(s, &words);
     f->words = words.s;
 }

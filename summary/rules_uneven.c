@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/minmax.h"
 #include "summary/crew.h"
 #include "summary/heaviest_paths.h"
 #include "summary/rule_classes.h"
@@ -13,11 +14,12 @@
 
 /* A single wait may be for anything, as of a server's main thread: only a known pool's is not. */
 enum { LEAST_WORKERS = 2, LEAST_WAITS = 5 };
-static const double wait_share = 0.5;  /* of main's time */
-static const double alone_share = 0.5; /* of its waits: one has work then */
-static const double some_share = 0.8;  /* likewise: somebody has */
-static const double idle_share = 0.35; /* of the workers' time then */
-static const double other_share = 0.5; /* of the waits: for so long another thread is busy */
+static const double wait_share = 0.5;   /* of main's time */
+static const double alone_share = 0.5;  /* of its waits: one has work then */
+static const double some_share = 0.8;   /* likewise: somebody has */
+static const double idle_share = 0.35;  /* of the workers' time then */
+static const double always_share = 0.8; /* of the time of one alone: it is the same one */
+static const double other_share = 0.5;  /* of the waits: for so long another thread is busy */
 
 /* Who waits for a crew. */
 struct waiter {
@@ -306,15 +308,29 @@ static void tell(const struct crew *c, const struct waiter *waiter, const struct
     f->also = keeps ? keeps->noun : NULL;
 }
 
-static void judge(const struct crew *c, const struct waiter *waiter, struct finding *f)
+/* Is the one that works alone always the same?  Then each may have work of its own, as the stages
+ * of a pipeline have: no balance helps. */
+static bool is_always_one(const struct crew *c, const struct at_work *w)
+{
+    const struct thread_summary *t;
+    int64_t most_ns = 0;
+    for (size_t i = 0; (t = crew_next(c, &i));)
+        most_ns = max_i64(most_ns, ns_of(c, t->thread, false, &w->alone));
+    return share_of(most_ns, w->alone_ns) >= always_share;
+}
+
+static void judge(struct crew *c, const struct waiter *waiter, struct finding *f)
 {
     const struct intervals *waits = &waiter->waits;
+    if (share_of(intervals_ns(waits), waiter->thread->wall_ns) < wait_share)
+        return;
+    c->loop = find_loop(c);
     struct at_work w = at_work_in(c, waits);
-    bool waits_long = share_of(w.wait_ns, waiter->thread->wall_ns) >= wait_share;
     bool idle = 1 - share_of(w.all_ns, (int64_t)c->n * w.wait_ns) >= idle_share;
     bool alone = share_of(w.alone_ns, w.wait_ns) >= alone_share &&
                  share_of(w.some_ns, w.wait_ns) >= some_share;
-    if (waits_long && idle && are_of_pool(c, waits)) {
+    alone &= !c->loop || !is_always_one(c, &w);
+    if (idle && are_of_pool(c, waits)) {
         const struct thread_summary *keeper = keeper_of(c, waiter);
         if (keeper || alone)
             tell(c, waiter, &w, keeper, f);
@@ -332,10 +348,8 @@ void rule_uneven(const struct scene *s, struct thread_group *group, struct findi
         struct waiter waiter = {.group = NULL};
         if (crew_make(s, &s->g->items[i], LEAST_WORKERS, &crew))
             waiter = waiter_of(&crew);
-        if (waiter.waits.n) {
-            crew.loop = find_loop(&crew);
+        if (waiter.waits.n)
             judge(&crew, &waiter, f);
-        }
         intervals_release(&waiter.waits);
         crew_release(&crew);
     }

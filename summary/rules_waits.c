@@ -207,19 +207,19 @@ static bool is_to_be_woken(const struct scene *s, const struct thread_group *gro
            call_tree_node(s->g->tree, group->paths[0].node).futex == FUTEX_CONDITION;
 }
 
-/* Does OTHER only sleep, and wakes up far too seldom to end GROUP's waits? */
-static bool sleeps_too_long(const struct thread_group *group, const struct thread_group *other)
+/* Does OTHER only sleep, and wakes up far too seldom to end that many WAITS? */
+static bool sleeps_too_long(const struct thread_group *other, double waits)
 {
     enum { WAITS_A_SLEEP = 4 };
-    double waits = share_of((int64_t)rule_usage_of(group).voluntary, (int64_t)group->n_threads);
     return share_of(other->class_ns[CLASS_SLEEP], other->wall_ns) >= most_share &&
            (double)rule_usage_of(other).voluntary * WAITS_A_SLEEP < waits;
 }
 
 /* The groups but GROUP that have something to do, of its process if INSIDE, at most MAX: those
- * first who may wake the others.  Returns how many there are. */
+ * first who may wake the others; none that could not end WAITS (0: whoever).  Returns how many
+ * there are. */
 static size_t others_of(const struct scene *s, const struct thread_group *group, bool inside,
-                        struct thread_group **ret, size_t max)
+                        double waits, struct thread_group **ret, size_t max)
 {
     uint32_t process = group->threads[0]->thread->process.ix;
     size_t n = 0;
@@ -228,7 +228,7 @@ static size_t others_of(const struct scene *s, const struct thread_group *group,
             struct thread_group *other = &s->g->items[i];
             bool elsewhere = other->threads[0]->thread->process.ix != process;
             if (other == group || other->idle || other->launches || (inside && elsewhere) ||
-                is_to_be_woken(s, other) != woken || sleeps_too_long(group, other))
+                is_to_be_woken(s, other) != woken || sleeps_too_long(other, waits))
                 continue;
             if (n < max)
                 ret[n] = other;
@@ -242,15 +242,15 @@ static size_t others_of(const struct scene *s, const struct thread_group *group,
 static void add_how_it_sleeps(const struct scene *s, struct thread_group *other, uint32_t node,
                               struct text *words)
 {
-    bool sleeps = class_of_node(s->g->tree, node) == CLASS_SLEEP;
-    bool timed = !sleeps && polling_has_time_out(s, other, node);
+    bool sleeps = node && class_of_node(s->g->tree, node) == CLASS_SLEEP;
+    bool timed = node && !sleeps && polling_has_time_out(s, other, node);
     struct polling p = {0};
     if (sleeps || timed)
         p = polling_at(s, other, node);
     if (polling_is_often(&p)) {
         text_addf(words, "%s: %s ", timed ? ", with a time-out" : "",
                   other->plural ? "each" : "it");
-        polling_add_sleeps(&p, words);
+        polling_add_times(&p, timed ? "waits" : "sleeps", words);
     } else {
         text_add(words, ".");
     }
@@ -259,21 +259,20 @@ static void add_how_it_sleeps(const struct scene *s, struct thread_group *other,
 /* Who waits for others, for their end or a result of theirs, is no news: what these do is, unless
  * there are many kinds of them.  " 4 till threads are 75% in sell till.py:20 > mutex." */
 static void add_others(const struct scene *s, const struct thread_group *group, bool inside,
-                       struct text *words, struct finding *f)
+                       double waits, struct text *words, struct finding *f)
 {
     struct thread_group *others[MOST_KINDS];
     struct where where;
-    size_t n = others_of(s, group, inside, others, MOST_KINDS);
+    size_t n = others_of(s, group, inside, waits, others, MOST_KINDS);
     for (size_t i = 0; i < n && n <= MOST_KINDS; i++) {
         if (!where_of(&others[i]->tally, &where))
             continue;
-        uint32_t node = where.ways[0].node;
         f->also = f->also ? f->also : others[i]->noun;
         text_addf(words, " %s %s ", others[i]->noun, others[i]->plural ? "are" : "is");
         where_add(s->g->tree, &where, words);
-        add_how_it_sleeps(s, others[i], node, words);
-        if (add_kernel_side(s, others[i], node, true, words, f))
-            add_what_it_does(s, others[i], node, words, f);
+        add_how_it_sleeps(s, others[i], where.node, words);
+        if (where.node && add_kernel_side(s, others[i], where.node, true, words, f))
+            add_what_it_does(s, others[i], where.node, words, f);
         where_release(&where);
     }
 }
@@ -284,7 +283,7 @@ static void add_others_meanwhile(const struct scene *s, const struct thread_grou
                                  struct text *words, struct finding *f)
 {
     struct thread_group *others[MOST_KINDS];
-    size_t n = others_of(s, group, false, others, MOST_KINDS);
+    size_t n = others_of(s, group, false, 0, others, MOST_KINDS);
     struct intervals waits = intervals_of(s, group->threads[0]->thread, 1U << CLASS_ORDINARY);
     for (size_t i = 0; i < n && n <= MOST_KINDS && waits.n; i++) {
         (void)add_meanwhile(s, others[i], &waits, words, f);
@@ -299,7 +298,7 @@ static void add_unknown_holder(const struct scene *s, const struct thread_group 
 {
     text_addf(words, " The lock's holder is unknown%s.",
               kind == FUTEX_RWLOCK ? ": readers leave no name in an rwlock" : "");
-    add_others(s, group, true, words, f);
+    add_others(s, group, true, 0, words, f);
 }
 
 /* Who holds the locks that GROUP waits for, as far as no other rule tells. */
@@ -322,8 +321,15 @@ static void add_lock_holder(const struct scene *s, const struct thread_group *gr
     }
 }
 
+/* How often each thread of GROUP was woken in its wait at NODE; 0: not for a condition. */
+static double times_woken(const struct scene *s, struct thread_group *group, uint32_t node)
+{
+    bool condition = call_tree_node(s->g->tree, node).futex == FUTEX_CONDITION;
+    return condition ? polling_at(s, group, node).sleeps : 0;
+}
+
 /* The other side of the wait that PATH ends in, as far as it is known. */
-static void add_other_side(const struct scene *s, const struct thread_group *group,
+static void add_other_side(const struct scene *s, struct thread_group *group,
                            const struct call_path *path, struct text *words, struct finding *f)
 {
     const struct call_node node = call_tree_node(s->g->tree, path->node);
@@ -343,7 +349,8 @@ static void add_other_side(const struct scene *s, const struct thread_group *gro
         add_lock_holder(s, group, node.futex, words, f);
     } else if (node.frame->call && str_starts(node.frame->call, "futex")) {
         /* Mostly a thread of the same process wakes it. */
-        add_others(s, group, others_of(s, group, true, NULL, 0) > 0, words, f);
+        bool inside = others_of(s, group, true, 0, NULL, 0) > 0;
+        add_others(s, group, inside, times_woken(s, group, path->node), words, f);
     } else if (waits_for_sqlite(s->g->tree, path->node)) {
         add_others_meanwhile(s, group, words, f);
     }
@@ -519,11 +526,11 @@ static bool add_joined(const struct scene *s, const struct thread_group *group,
     struct thread_group *joined[MOST_KINDS];
     if (call_tree_node(s->g->tree, path->node).futex != FUTEX_JOIN || share < most_share)
         return false;
-    add_others(s, group, true, &others, f);
+    add_others(s, group, true, 0, &others, f);
     if (others.len) {
         text_addf(words, "%s %s only wait%s for them to end.", others.s + 1, group->noun,
                   verb_s(group));
-        if (others_of(s, group, true, joined, MOST_KINDS) == 1)
+        if (others_of(s, group, true, 0, joined, MOST_KINDS) == 1)
             add_in_turn(joined[0], words);
     }
     text_release(&others);

@@ -54,6 +54,15 @@ unsigned where_add_own(struct call_tree *tree, const struct call_path *own,
     return told;
 }
 
+static uint32_t told_node(struct call_tree *tree, const struct where *w)
+{
+    uint32_t own = w->own.ns ? call_path_own_key(tree, w->own.node) : 0;
+    for (size_t i = 0; i < w->n; i++)
+        if (!own || call_path_own_key(tree, w->ways[i].node) == own)
+            return w->ways[i].node;
+    return 0;
+}
+
 bool where_of(struct tally *t, struct where *ret)
 {
     *ret = (struct where){.all_ns = t->all_ns};
@@ -63,6 +72,7 @@ bool where_of(struct tally *t, struct where *ret)
     ret->ns = call_path_call_ns(t, &ret->ways[0]);
     ret->own = where_own(t, &ret->ways[0], ret->ns);
     ret->ns = ret->own.ns ? ret->own.ns : ret->ns;
+    ret->node = told_node(t->tree, ret);
     return true;
 }
 

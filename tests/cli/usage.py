@@ -494,7 +494,7 @@ class Launched(InFolder):
 
     def test_a_command_that_goes_on_is_waited_for(self):
         waiting = r"wallspy: sampling is over; waiting for sh \(\d+\) to end$"
-        script = "until [ -e told ]; do sleep 0.05; done; exit 3"
+        script = "i=0; until [ -e told ] || [ $((i += 1)) = 400 ]; do sleep 0.05; done; exit 3"
         line = [programs["wallspy"], "-d", "0.3", "-o", "o.json", "--", "sh", "-c", script]
         told = 0
         with subprocess.Popen(line, stderr=subprocess.PIPE, text=True) as process:

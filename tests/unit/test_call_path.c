@@ -75,6 +75,9 @@ START_TEST(rule_1_names_the_users_last_function_and_what_it_waits_in)
            100}},
          "100% load a.py:5 > db::wait > [condition]"},
         {{{MAIN "load@/src/a.py:1:5", 100}}, "100% load a.py:5"},
+        /* a standard library is no caller */
+        {{{"load!app > std::__introsort_loop!app > less!app", 100}}, "100% load > less"},
+        {{{"load!app > std::sort!app > std::__introsort_loop!app", 100}}, "100% load > std::sort"},
         /* only a library's */
         {{{"fit@" NUMPY "fit.py:1:2 > gemm!" NUMPY "core.so", 100}}, "100% fit fit.py:2 > gemm"},
     };

@@ -49,6 +49,8 @@ START_TEST(who_asks_again_and_again_is_told_for_what)
         {"load@/src/a.py:1:2" SLEEP,
          "load@/src/a.py:1:3 > exists@/usr/lib/python3.11/genericpath.py:1:2 > stat64!libc.so.6",
          "main polls 98% of its time for a file, in load a.py:2 > "},
+        {"load!app" SLEEP, "load!app > std::filesystem::exists!app > stat!libc.so.6",
+         "main polls 98% of its time for a file, in load > "},
         {"enter!app" SLEEP, "enter!app > pthread_mutex_trylock!libc.so.6",
          "main polls 98% of its time for a lock, in enter > "},
         /* By a function that only sleeps. */

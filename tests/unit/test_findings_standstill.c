@@ -118,6 +118,7 @@ START_TEST(a_pool_whose_tasks_wait_for_it_is_told)
 }
 END_TEST
 
+/* A worker is killed after 0.4 s of work, and another takes its place. */
 START_TEST(who_ran_before_the_standstill_does_not_hide_it)
 {
     setup();

@@ -22,6 +22,7 @@ START_TEST(who_sleeps_too_long_wakes_nobody)
     for (int i = 0; i < 8; i++) {
         builder_run(&b, lead, "ask!app > pthread_cond_wait!libc.so.6 > futex [blocked]", 490, 0);
         builder_run(&b, lead, "ask!app", 10, 10);
+        profile_get_thread(b.p, lead)->runs[2 * i].weights.events.switches = 20;
     }
     builder_run(&b, modem, "run!app > pthread_cond_clockwait!libc.so.6 > futex [blocked]", 4000, 0);
     builder_run(&b, board, "show!app > clock_nanosleep [blocked]", 4000, 0);
@@ -31,7 +32,7 @@ START_TEST(who_sleeps_too_long_wakes_nobody)
     profile_get_thread(b.p, board)->usage.voluntary = 8;
     judge(4000);
     ck_assert(is_said("main waits 98% of its time in ask > condition. modem is 100% in run > "
-                      "condition, with a time-out: it sleeps 40 times a second, 25 ms each."));
+                      "condition, with a time-out: it waits 40 times a second, 25 ms each."));
     ck_assert(!is_said("board"));
     teardown();
 }
@@ -93,8 +94,8 @@ START_TEST(whom_most_waits_are_for_is_told_with_the_part_that_is_known)
         builder_polls(&b, lead, "ask@/src/a.py:1:3", &side, how ? 1200 : 400);
         builder_run(&b, lead, "ask@/src/a.py:1:3 > epoll_wait [blocked]", how ? 2800 : 3600, 0);
         judge(4000);
-        ck_assert_int_eq(is_said("It waits for 20 (till), which has the socket's other end (known "
-                                 "for 30% of that)."),
+        ck_assert_int_eq(is_said("It waits for 20 (till), which has the socket's other end, known "
+                                 "for 30% of these waits."),
                          how);
         teardown();
     }

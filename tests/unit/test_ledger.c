@@ -537,6 +537,40 @@ START_TEST(what_removing_a_place_saves_is_bounded_where_all_was_read)
 }
 END_TEST
 
+/* Each of two leading threads may wait for the place all the time that anybody is there; they are
+ * there themselves in the second case. */
+START_TEST(what_several_leading_threads_save_is_bounded)
+{
+    static const char device[] = "serve!app > ask!app > ioctl /dev/x [blocked]";
+    for (int own = 0; own < 2; own++) {
+        setup();
+        builder_run(&b, lead, "main!app > clock_nanosleep [blocked]", END_MS, 0);
+        thread_id first = builder_thread(&b, WORKER, "conn");
+        thread_id second = builder_thread(&b, THIRD, "conn");
+        for (int i = 0; i < 2; i++) {
+            thread_id t = i ? second : first;
+            if (own && !i)
+                builder_run(&b, t, device, 1000, 0);
+            hold(t, !own ? THIRD + 1 : i ? WORKER : THIRD, own ? 1000 : 3000);
+            if (own && i)
+                builder_run(&b, t, device, 1000, 0);
+            builder_run(&b, t, "serve!app", own ? 2000 : 1000, own ? 2000 : 1000);
+        }
+        thread_id worker = builder_thread(&b, THIRD + 1, "worker");
+        builder_run(&b, worker, own ? "run!app > clock_nanosleep [blocked]" : device, 2500, 0);
+        builder_run(&b, worker, "run!app > clock_nanosleep [blocked]", 1500, 0);
+        account();
+        ck_assert_uint_eq(ledger.leader->n_threads, 2);
+        const struct ledger_row *row = &ledger.rows[0];
+        while (row->cause != CAUSE_DEVICE || row->way != LEDGER_READ)
+            row++;
+        ck_assert_int_eq(ms(row->ns), own ? 2000 : 5000);
+        ck_assert_int_eq(ms(row->bound_ns), own ? 4000 : 5000);
+        teardown();
+    }
+}
+END_TEST
+
 /* Waits for work are no part of the place that they are below. */
 START_TEST(waits_for_work_are_in_no_row)
 {
@@ -568,7 +602,8 @@ START_TEST(a_sleep_of_a_library_that_polls_is_a_wait)
 }
 END_TEST
 
-CHECK_MAIN("ledger", 20, waits_for_work_are_in_no_row, a_sleep_of_a_library_that_polls_is_a_wait,
+CHECK_MAIN("ledger", 20, what_several_leading_threads_save_is_bounded, waits_for_work_are_in_no_row,
+           a_sleep_of_a_library_that_polls_is_a_wait,
            what_removing_a_place_saves_is_bounded_where_all_was_read,
            a_wait_ends_where_the_holder_is_then, a_chain_of_waits_ends_at_its_last,
            a_circle_is_followed_once, the_kernels_work_for_faults_is_a_cause,

@@ -469,6 +469,8 @@ static pid_t child_of_dormant_threads(void)
     ck_assert_int_ge(pid, 0);
     if (pid != 0) {
         ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+        close(ready[0]);
+        close(ready[1]);
         return pid;
     }
     for (int i = 0; i < SLEEPERS; i++) {

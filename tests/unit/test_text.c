@@ -116,6 +116,7 @@ START_TEST(a_path_loses_its_middle)
         {"/mnt/very/long/way/2024/notes.txt", "/mnt/…/way/2024/notes.txt"},
         {"nfs01:/export/long/way/2024/notes", "nfs01:/…/way/2024/notes"},
         {"/mnt/a/notes-of-all-the-years-since.txt", "/mnt/…/notes-of-all-the-y…"},
+        {"/mnt/notes-of-all-the-years-since.txt", "/mnt/notes-of-all-the-yea…"},
         {"/notes-of-all-the-years-since.txt", "/notes-of-all-the-years-s…"},
         {"a\nb", "a?b"},
         {"", ""},
