@@ -433,16 +433,18 @@ static bool keeps_a_loop(const struct thread_group *g, const struct groups *all)
     return idle_ns > g->wall_ns / 20 && idle_ns < g->wall_ns / 10 * 9;
 }
 
-/* Is NODE, in the user's code, work, or a wait that a launcher has not: for a lock, a file, a peer?
- * It waits for its children, by their pipes, too; for time; for a thread of its own. */
+/* Is NODE, in the user's code, work, or a wait that a launcher has not: for a lock, a file, a peer,
+ * an answer?  It waits for its children, by their pipes, too; for time; for a thread of its own. */
 static bool is_of_work(const struct call_tree *t, uint32_t node)
 {
     static const unsigned meets = 1U << FUTEX_SEMAPHORE | 1U << FUTEX_BARRIER;
     static const unsigned works = 1U << CLASS_NONE | 1U << CLASS_SPIN | 1U << CLASS_GIL |
                                   1U << CLASS_FILE | 1U << CLASS_PAGE | 1U << CLASS_UNUSUAL;
     const struct call_node at = call_tree_node(t, node);
-    return call_tree_own(t, node) && (works >> class_of_node(t, node) & 1 ||
-                                      meets >> at.futex & 1 || at.sockets || is_for_lock(t, node));
+    bool answer = at.frame->call && str_starts(at.frame->call, "epoll_") && is_for_result(t, node);
+    return call_tree_own(t, node) &&
+           (works >> class_of_node(t, node) & 1 || meets >> at.futex & 1 || at.sockets || answer ||
+            is_for_lock(t, node));
 }
 
 /* Who works now and then may sleep in between. */

@@ -26,10 +26,11 @@ static bool waits_for_anybody(const struct groups *g, struct holders *h, const s
     static const unsigned anybody = 1U << BLOCKER_LISTENER | 1U << BLOCKER_CLIENT;
     if (run->state != RUN_BLOCKED)
         return false;
-    const struct shown_frame *at = call_tree_node(g->tree, call_tree_of(g->tree, run->at)).frame;
+    const uint32_t node = call_tree_of(g->tree, run->at);
+    const struct shown_frame *at = call_tree_node(g->tree, node).frame;
     if (!run->at.wait.ix || holders_side(h, run->at)->thing == THING_UNKNOWN)
         return at && at->kind == SHOWN_WAIT && at->wait == WAIT_CALL &&
-               str_starts(at->call, "epoll_");
+               str_starts(at->call, "epoll_") && !is_for_result(g->tree, node);
     return holders_is_for(h, run->at, anybody) || holders_side(h, run->at)->thing == THING_SIGNALS;
 }
 

@@ -319,10 +319,30 @@ static bool is_always_one(const struct crew *c, const struct at_work *w)
     return share_of(most_ns, w->alone_ns) >= always_share;
 }
 
+/* Of processes: do their main threads, which C is of, run for as long as all their others?  Else
+ * these are who works. */
+static bool works_itself(const struct crew *c)
+{
+    int64_t own_ns = 0;
+    int64_t others_ns = 0;
+    for (size_t i = 0; i < c->s->g->summaries.n && c->group->threads[0]->thread->main; i++) {
+        const struct thread_summary *t = &c->s->g->summaries.threads[i];
+        const struct thread_summary *main;
+        if (crew_has(c, t)) {
+            own_ns += t->cpu_ns;
+            continue;
+        }
+        for (size_t k = 0; (main = crew_next(c, &k));)
+            if (main->thread->process.ix == t->thread->process.ix)
+                others_ns += t->cpu_ns;
+    }
+    return own_ns >= others_ns;
+}
+
 static void judge(struct crew *c, const struct waiter *waiter, struct finding *f)
 {
     const struct intervals *waits = &waiter->waits;
-    if (share_of(intervals_ns(waits), waiter->thread->wall_ns) < wait_share)
+    if (share_of(intervals_ns(waits), waiter->thread->wall_ns) < wait_share || !works_itself(c))
         return;
     c->loop = find_loop(c);
     struct at_work w = at_work_in(c, waits);

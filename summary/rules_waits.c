@@ -256,6 +256,18 @@ static void add_how_it_sleeps(const struct scene *s, struct thread_group *other,
     }
 }
 
+/* " 4 till threads are 75% in sell till.py:20 > mutex.", and whom they wait for. */
+static void add_other(const struct scene *s, struct thread_group *other, const struct where *where,
+                      struct text *words, struct finding *f)
+{
+    f->also = f->also ? f->also : other->noun;
+    text_addf(words, " %s %s ", other->noun, other->plural ? "are" : "is");
+    where_add(s->g->tree, where, words);
+    add_how_it_sleeps(s, other, where->node, words);
+    if (where->node && add_kernel_side(s, other, where->node, true, words, f))
+        add_what_it_does(s, other, where->node, words, f);
+}
+
 /* Who waits for others, for their end or a result of theirs, is no news: what these do is, unless
  * there are many kinds of them.  " 4 till threads are 75% in sell till.py:20 > mutex." */
 static void add_others(const struct scene *s, const struct thread_group *group, bool inside,
@@ -267,12 +279,8 @@ static void add_others(const struct scene *s, const struct thread_group *group, 
     for (size_t i = 0; i < n && n <= MOST_KINDS; i++) {
         if (!where_of(&others[i]->tally, &where))
             continue;
-        f->also = f->also ? f->also : others[i]->noun;
-        text_addf(words, " %s %s ", others[i]->noun, others[i]->plural ? "are" : "is");
-        where_add(s->g->tree, &where, words);
-        add_how_it_sleeps(s, others[i], where.node, words);
-        if (where.node && add_kernel_side(s, others[i], where.node, true, words, f))
-            add_what_it_does(s, others[i], where.node, words, f);
+        if (where_share(&where) >= worth_telling) /* who else idles */
+            add_other(s, others[i], &where, words, f);
         where_release(&where);
     }
 }

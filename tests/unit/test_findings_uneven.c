@@ -120,7 +120,34 @@ START_TEST(who_has_all_the_work_of_a_pool_of_ones_own_is_told)
 }
 END_TEST
 
-CHECK_MAIN("findings_uneven", 20, who_has_all_the_work_of_a_pool_of_ones_own_is_told,
-           who_has_all_the_work_is_told, who_keeps_a_pool_from_work_is_told,
-           who_only_waits_keeps_nobody_from_work, a_pool_with_work_is_not_told,
-           a_single_wait_for_anything_is_not_told)
+/* Processes whose main threads hand work to threads of theirs, as Dask's workers. */
+START_TEST(main_threads_that_do_not_work_themselves_are_no_pool)
+{
+    for (int others = 0; others < 2; others++) {
+        b = builder_start(10, "app");
+        builder_run(&b, builder_thread(&b, 10, NULL),
+                    RESULT " > sem_wait!python3 > futex [blocked]", MS, 0);
+        for (pid_t pid = 20; pid < 24; pid++) {
+            builder_process(&b, pid, "worker", "");
+            profile_get_process(b.p, b.process)->parent = (process_id){1};
+            thread_id t = builder_thread(&b, pid, NULL);
+            const int64_t ms = pid == 20 ? MS - 400 : 400;
+            builder_run(&b, t, "render@/src/a.py:5:6", ms, ms);
+            builder_run(&b, t, FOR_WORK, MS - ms, 0);
+            if (others)
+                builder_run(&b, builder_thread(&b, pid + 10, "task"), "sum@/src/a.py:8:9", MS, MS);
+        }
+        judge(MS);
+        bool told = false;
+        for (size_t i = 0; i < found.n; i++)
+            told |= found.items[i].words && strcmp(found.items[i].rule, "uneven") == 0;
+        ck_assert_int_eq(told, !others);
+        teardown();
+    }
+}
+END_TEST
+
+CHECK_MAIN("findings_uneven", 20, main_threads_that_do_not_work_themselves_are_no_pool,
+           who_has_all_the_work_of_a_pool_of_ones_own_is_told, who_has_all_the_work_is_told,
+           who_keeps_a_pool_from_work_is_told, who_only_waits_keeps_nobody_from_work,
+           a_pool_with_work_is_not_told, a_single_wait_for_anything_is_not_told)
