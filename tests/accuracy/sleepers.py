@@ -88,9 +88,9 @@ def floor_of(pid):
 
 def idle_is_cheap(wallspy, sleepers):
     with Target([sleepers, "idle", str(10 * LONG_S), str(THREADS)]) as target:
-        first = cost_of(wallspy, target.pid, FIRST_S)
         all_s = cpu_s = ticks = late = 0
-        for _ in range(2):
+        for _ in range(2): # each with a beginning of its own: how many of its ticks are late varies
+            first = cost_of(wallspy, target.pid, FIRST_S)
             whole = cost_of(wallspy, target.pid, LONG_S)
             cpu_s, ticks, late = (total + b - a for total, a, b in
                                   zip((cpu_s, ticks, late), first, whole))
