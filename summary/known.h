@@ -45,7 +45,6 @@ enum known_act {
     DOES_BEGIN_PROCESS, /* begins what a forked process does of its own */
     DOES_RUN_PROGRAM,   /* starts another program, and reads what it says */
     DOES_BLOCK,         /* is there to wait, as a lock; other functions of libc have locks inside */
-    DOES_TIME_OUT,      /* blocks until its time is over, if nobody wakes it */
     DOES_WAKE_ALL,      /* wakes all that wait for a condition */
     DOES_ASK_AGAIN,     /* what a wait calls again and again */
     DOES_SLEEP,         /* sleeps because its caller asks for that */

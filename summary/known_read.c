@@ -44,7 +44,6 @@ static const char *const act_names[DOES_KINDS] = {
     [DOES_BEGIN_PROCESS] = "begin-process",
     [DOES_RUN_PROGRAM] = "run-program",
     [DOES_BLOCK] = "block",
-    [DOES_TIME_OUT] = "time-out",
     [DOES_WAKE_ALL] = "wake-all",
     [DOES_ASK_AGAIN] = "ask-again",
     [DOES_SLEEP] = "sleep",

@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "base/minmax.h"
-#include "summary/known.h"
 #include "summary/path_words.h"
 #include "summary/rule_classes.h"
 
@@ -97,23 +96,13 @@ struct polling polling_at(const struct scene *s, struct thread_group *group, uin
     return p;
 }
 
-/* Is a function that waits until its time is over in RUN's stack? */
-static bool times_out(const struct scene *s, const struct run *run)
-{
-    size_t n;
-    const struct shown_frame *stack = view_stack(s->g->v, run->at, &n);
-    while (n && !known_does(&stack[n - 1], DOES_TIME_OUT))
-        n--;
-    return n > 0;
-}
-
 bool polling_has_time_out(const struct scene *s, const struct thread_group *group, uint32_t node)
 {
     for (size_t i = 0; i < group->n; i++)
         for (size_t k = 0; k < group->threads[i]->thread->n_runs; k++) {
             const struct run *run = &group->threads[i]->thread->runs[k];
             if (run->state == RUN_BLOCKED && call_tree_of(s->g->tree, run->at) == node)
-                return times_out(s, run);
+                return holders_side(s->holders, run->at)->timed;
         }
     return false;
 }
