@@ -9,6 +9,7 @@
 #include "summary/rule_classes.h"
 #include "summary/rule_doing.h"
 #include "summary/rule_words.h"
+#include "summary/starved_pool.h"
 
 enum { LEAST_STOPPED_NS = NS_PER_S / 2, MOST_TOLD = 3 };
 static const double ran_at_all = 0.001, idle_share = 0.95;
@@ -316,41 +317,13 @@ static bool add_lost_result(const struct scene *s, struct text *words)
     return true;
 }
 
-static bool is_of_pool(const struct shown_frame *f)
-{
-    return f->pool_loop;
-}
-
-/* Do all threads of GROUP's pool wait for results of tasks, so that none runs the next one?
- * Several alike ones are a pool. */
-static bool is_starved(const struct scene *s, const struct thread_group *group)
-{
-    const struct profile_thread *first = group->threads[0]->thread;
-    const struct run *last = last_run(group);
-    if (first->main || !rule_stack_has(s, last->at, rule_is_for_results) ||
-        (group->n_threads < 2 && !rule_stack_has(s, last->at, is_of_pool)))
-        return false;
-    for (size_t i = 0; i < s->g->n; i++) {
-        const struct thread_group *other = &s->g->items[i];
-        if (other != group && other->threads[0]->thread->process.ix == first->process.ix &&
-            str_eq(other->threads[0]->group, group->threads[0]->group))
-            return false;
-    }
-    return true;
-}
-
 static void add_starved_pool(const struct scene *s, struct text *words)
 {
     struct thread_group *groups[MOST_TOLD];
     size_t n = list_hanging(s, groups, MOST_TOLD);
     for (size_t i = 0; i < n && i < MOST_TOLD; i++)
-        if (is_starved(s, groups[i])) {
-            text_addf(words,
-                      " %s wait%s for results of tasks: if %s own pool is to run these, no thread "
-                      "of it is left. Wait outside of the pool, or give these tasks another pool.",
-                      groups[i]->noun, verb_s(groups[i]), possessive(groups[i]));
+        if (starved_pool_add(s, groups[i], last_run(groups[i]), words))
             return;
-        }
 }
 
 static void add_who(const struct scene *s, const struct ran *ran, struct text *words)

@@ -4,6 +4,7 @@
 #include "summary/group_facts.h"
 #include "summary/rule_doing.h"
 #include "summary/rule_words.h"
+#include "summary/starved_pool.h"
 
 enum { MOST_NAMED = 3 };
 
@@ -34,6 +35,15 @@ static void add_groups(const struct scene *s, const struct stuck *stuck, struct 
             add_group(s, group, stuck_thread_of(stuck, group), last, words);
             n++;
         }
+    }
+}
+
+static void add_starved_pool(const struct scene *s, const struct stuck *stuck, struct text *words)
+{
+    for (size_t i = 0; i < s->g->n; i++) {
+        const struct run *last = stuck_wait_of(s, stuck, &s->g->items[i]);
+        if (last && starved_pool_add(s, &s->g->items[i], last, words))
+            return;
     }
 }
 
@@ -98,6 +108,7 @@ void rule_stuck(const struct scene *s, struct thread_group *group, struct findin
     text_addf(&words, ": only a signal can wake %s.", stuck->threads == 1 ? "it" : "them");
     add_groups(s, stuck, &words);
     add_fork(s, stuck, &words);
+    add_starved_pool(s, stuck, &words);
     f->share = 1; /* it lasts */
     f->about = noun_of(s, stuck);
     add_figure(f, "threads", (double)stuck->threads);

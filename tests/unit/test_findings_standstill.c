@@ -109,10 +109,9 @@ START_TEST(a_pool_whose_tasks_wait_for_it_is_told)
         if (how % 2)
             builder_run(&b, builder_thread(&b, 20, "pool"), pool_wait, 6000, 0);
         judge(6000);
-        ck_assert_int_eq(
-            is_said(" 2 pool threads wait for results of tasks: if their own pool is to "
-                    "run these, no thread of it is left."),
-            how % 2 == 0);
+        ck_assert_int_eq(is_said(" If their own pool is to run the tasks whose results 2 pool "
+                                 "threads wait for, no thread of it is left: wait outside"),
+                         how % 2 == 0);
         teardown();
     }
 }

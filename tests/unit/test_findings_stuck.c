@@ -42,6 +42,24 @@ START_TEST(threads_that_all_wait_for_one_another_are_told_the_culprit_first)
 }
 END_TEST
 
+/* A pool of one thread, whose task waits for the result of another one. */
+START_TEST(a_pool_that_waits_for_itself_is_told_the_way_out)
+{
+    setup(2);
+    builder_held(&b, lead, "serve@/src/a.py:1:2", &condition, 4000);
+    builder_held(&b, deliver,
+                 "_worker@/usr/lib/python3.11/concurrent/futures/thread.py:1:2 > "
+                 "pack@/src/a.py:5:6 > "
+                 "Future.result@/usr/lib/python3.11/concurrent/futures/_base.py:1:2",
+                 &condition, 4000);
+    judge(4000);
+    assert_told(0, "stuck",
+                "If its own pool is to run the tasks whose results deliver waits for, no thread of "
+                "it is left: wait outside of the pool, or give these tasks another pool.");
+    teardown();
+}
+END_TEST
+
 /* It waited for longer in line 7, but got what it waited for there. */
 START_TEST(the_line_of_a_wait_is_where_it_waits_at_the_end)
 {
@@ -259,8 +277,9 @@ START_TEST(a_process_that_is_stuck_does_not_hide_one_that_works)
 }
 END_TEST
 
-CHECK_MAIN("findings_stuck", 20, a_process_that_is_stuck_does_not_hide_one_that_works,
-           tasks_that_wait_for_one_thing, tasks_that_wait_for_work,
+CHECK_MAIN("findings_stuck", 20, a_pool_that_waits_for_itself_is_told_the_way_out,
+           a_process_that_is_stuck_does_not_hide_one_that_works, tasks_that_wait_for_one_thing,
+           tasks_that_wait_for_work,
            threads_that_all_wait_for_one_another_are_told_the_culprit_first,
            the_line_of_a_wait_is_where_it_waits_at_the_end,
            a_child_of_fork_has_no_thread_of_its_parents, any_other_way_out_keeps_it_silent,

@@ -1,0 +1,36 @@
+#include "summary/starved_pool.h"
+
+#include "summary/rule_classes.h"
+#include "summary/rule_words.h"
+
+static bool is_of_pool(const struct shown_frame *f)
+{
+    return f->pool_loop;
+}
+
+/* Has GROUP's process other threads of the same name, which may run the tasks? */
+static bool has_more_threads(const struct scene *s, const struct thread_group *group)
+{
+    const struct thread_summary *first = group->threads[0];
+    for (size_t i = 0; i < s->g->n; i++) {
+        const struct thread_group *other = &s->g->items[i];
+        if (other != group && other->threads[0]->thread->process.ix == first->thread->process.ix &&
+            str_eq(other->threads[0]->group, first->group))
+            return true;
+    }
+    return false;
+}
+
+bool starved_pool_add(const struct scene *s, const struct thread_group *group,
+                      const struct run *last, struct text *words)
+{
+    bool pool = group->n_threads > 1 || rule_stack_has(s, last->at, is_of_pool);
+    if (group->threads[0]->thread->main || !pool ||
+        !rule_stack_has(s, last->at, rule_is_for_results) || has_more_threads(s, group))
+        return false;
+    text_addf(words,
+              " If %s own pool is to run the tasks whose results %s wait%s for, no thread of it is "
+              "left: wait outside of the pool, or give these tasks another pool.",
+              possessive(group), group->noun, verb_s(group));
+    return true;
+}
