@@ -11,8 +11,8 @@ struct crew {
     size_t n;
     int64_t wall_ns;
     struct tally time; /* of them all */
-    /* The user's function that hands out its work, as call_node's key; 0: none.  Who asks sets
-     * it. */
+    /* The user's function that hands out its work, as call_node's key; 0: none.  The rule
+     * that asks for it sets it. */
     uint32_t loop;
 };
 /* The crew whose first working group is GROUP, of LEAST threads or more; false: there is none.  The

@@ -74,6 +74,11 @@ bool rule_stack_has(const struct scene *s, struct spot at, frame_test *test)
     return false;
 }
 
+bool rule_is_import(const struct shown_frame *f)
+{
+    return known_does(f, DOES_IMPORT);
+}
+
 bool rule_is_for_results(const struct shown_frame *f)
 {
     return known_row_of(f, KNOWN_RESULTS) && !f->pool_loop;

@@ -18,6 +18,8 @@ struct intervals intervals_of(const struct scene *s, const struct profile_thread
 typedef bool frame_test(const struct shown_frame *f);
 bool rule_has_frame(const struct scene *s, frame_test *test);
 bool rule_stack_has(const struct scene *s, struct spot at, frame_test *test);
+/* Has every import in Python such a frame as F? */
+bool rule_is_import(const struct shown_frame *f);
 /* Does F wait for what comes of a task that a pool was given? */
 bool rule_is_for_results(const struct shown_frame *f);
 /* What THREAD does in the stacks with a frame that TEST holds for, in the states COUNTED,

@@ -53,7 +53,7 @@ static const char *imported(const struct imports *im, const struct shown_frame *
         if (f->kind != SHOWN_PYTHON || !f->file)
             continue;
         const char *path = by_import ? python_installed_path(f->file) : NULL;
-        imports |= known_does(f, DOES_IMPORT);
+        imports |= rule_is_import(f);
         by_import = imports && known_does(f, DOES_LOAD);
         if (!path || !str_eq(f->name, "<module>"))
             continue;
@@ -131,15 +131,10 @@ static void add_packages(const struct imports *im, int64_t wall_ns, struct text 
     }
 }
 
-static bool is_import(const struct shown_frame *f)
-{
-    return known_does(f, DOES_IMPORT);
-}
-
 void rule_imports(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     struct imports im = {0};
-    if (!rule_has_frame(s, is_import))
+    if (!rule_has_frame(s, rule_is_import))
         return;
     collect(s, group, &im);
     double share = share_of(im.ns, group->wall_ns);

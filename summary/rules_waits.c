@@ -364,15 +364,10 @@ static void add_other_side(const struct scene *s, struct thread_group *group,
     }
 }
 
-static bool is_import(const struct shown_frame *f)
-{
-    return known_does(f, DOES_IMPORT);
-}
-
 /* For how long T imports modules. */
 static int64_t imports_ns(const struct scene *s, const struct profile_thread *t)
 {
-    struct stack_times times = rule_times_of(s, t, COUNTED_ALL, is_import);
+    struct stack_times times = rule_times_of(s, t, COUNTED_ALL, rule_is_import);
     intervals_release(&times.when);
     return times.wall_ns;
 }
@@ -398,14 +393,19 @@ static void add_what_they_do(const struct scene *s, struct tally *sum, int64_t n
     doing_release(&d);
 }
 
-/* " Meanwhile 690 processes and threads start a second on this machine.": many more than the N that
- * a thread starts, as a shell's loop does, and too short for a sample. */
-static void add_starts(const struct scene *s, size_t n, struct text *words, struct finding *f)
+/* " Meanwhile 690 processes and threads start a second on this machine.", where GROUP's children
+ * take CPU time: a shell's loop starts programs that are too short for a sample.  Nothing where
+ * most of them are the N commands that the answer tells of. */
+static void add_starts(const struct scene *s, const struct thread_group *group, size_t n,
+                       struct text *words, struct finding *f)
 {
-    static const double many = 50, times_more = 5;
+    static const double many = 50, times_more = 5, least_cpus = 0.1;
     const struct profile_machine *m = &profile_see_host(s->p)->machine;
+    const struct profile_process *process =
+        profile_see_process(s->p, group->threads[0]->thread->process);
     double per_s = m->starts_known ? rule_per_second(m->starts, s) : 0;
-    if (per_s < many || per_s < times_more * rule_per_second(n, s))
+    if (per_s < many || per_s < times_more * rule_per_second(n, s) ||
+        share_of(process->children_cpu_ns, s->wall_ns) < least_cpus)
         return;
     text_add(words, " Meanwhile ");
     text_add_thousands(words, per_s);
@@ -414,14 +414,14 @@ static void add_starts(const struct scene *s, size_t n, struct text *words, stru
 }
 
 /* " It starts one process after the other: 33 in 6.0 s." and what they do: nothing where GROUP's
- * does not. */
-static void add_commands(const struct scene *s, const struct thread_group *group,
-                         struct text *words, struct finding *f)
+ * does not.  Returns how many there were. */
+static size_t add_commands(const struct scene *s, const struct thread_group *group,
+                           struct text *words, struct finding *f)
 {
     const struct profile_thread *parent = group->threads[0]->thread;
     struct commands c = commands_of(s->p, parent->process);
     if (!parent->main || !commands_in_turn(s->p, &c))
-        return;
+        return 0;
     text_addf(words, " It starts one process after the other: %zu in ", c.n);
     add_time(words, s->wall_ns);
     text_add(words, ".");
@@ -437,8 +437,8 @@ static void add_commands(const struct scene *s, const struct thread_group *group
         ns += imports_ns(s, t);
     }
     add_what_they_do(s, &sum, ns, words);
-    add_starts(s, c.n, words, f);
     tally_release(&sum);
+    return c.n;
 }
 
 /* Does GROUP only wait for the end of threads that are busy themselves?  Then they are the
@@ -559,7 +559,8 @@ static void add_own_wait(const struct scene *s, struct thread_group *group,
         add_polling(s, group, path->node, words);
     add_in_turn(group, words);
     add_other_side(s, group, path, words, f);
-    add_commands(s, group, words, f);
+    size_t commands = add_commands(s, group, words, f);
+    add_starts(s, group, commands, words, f);
     add_kept_loop(s, group, path->node, words);
     returns_add_rest(s, group, words);
 }

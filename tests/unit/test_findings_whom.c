@@ -16,6 +16,7 @@ static void setup(void)
 /* Main's wait ends far more often than BOARD wakes. */
 START_TEST(who_sleeps_too_long_wakes_nobody)
 {
+    static const struct wait_side timed = {.timed = true};
     setup();
     thread_id modem = builder_thread(&b, 11, "modem");
     thread_id board = builder_thread(&b, 12, "board");
@@ -24,7 +25,7 @@ START_TEST(who_sleeps_too_long_wakes_nobody)
         builder_run(&b, lead, "ask!app", 10, 10);
         profile_get_thread(b.p, lead)->runs[2 * i].weights.events.switches = 20;
     }
-    builder_run(&b, modem, "run!app > pthread_cond_clockwait!libc.so.6 > futex [blocked]", 4000, 0);
+    builder_held(&b, modem, "run!app > pthread_cond_clockwait!libc.so.6", &timed, 4000);
     builder_run(&b, board, "show!app > clock_nanosleep [blocked]", 4000, 0);
     profile_get_thread(b.p, lead)->usage.voluntary = 160;
     profile_get_thread(b.p, modem)->usage.voluntary = 160;
@@ -71,6 +72,7 @@ START_TEST(how_many_processes_start_is_told)
         profile_get_thread(b.p, t)->start_ns = (1 + (pid - 20) * 390) * (int64_t)NS_PER_MS;
         builder_run(&b, t, "loop!dash", 20, 20);
         builder_run(&b, t, "loop!dash > wait4 [blocked]", 370, 0);
+        profile_get_process(b.p, (process_id){1})->children_cpu_ns = (int64_t)2 * NS_PER_S;
         profile_end_thread(b.p, t, (1 + (pid - 19) * 390) * (int64_t)NS_PER_MS);
         profile_get_thread(b.p, t)->ended = true;
     }
