@@ -124,15 +124,40 @@ static enum cause find_cause(struct call_tree *t, struct view *v, const struct r
     return run->state == RUN_RUNNABLE && cause != CAUSE_SPINS ? CAUSE_CPU : cause;
 }
 
-/* A walk through its stack takes microseconds, and there may be a million runs at few spots. */
+/* Does RUN wait in functions that pass data to another process, for the user's own? */
+static bool is_in_message(struct view *v, const struct run *run)
+{
+    size_t n;
+    const struct shown_frame *stack = view_stack(v, run->at, &n);
+    for (; n && frame_role(&stack[n - 1], false) != ROLE_OWN; n--)
+        if (frame_passes_data(&stack[n - 1]))
+            return true;
+    return false;
+}
+
+/* What is kept of runs like RUN.  A walk through its stack takes microseconds, and there may be a
+ * million runs at few spots. */
+enum { NOTE_MESSAGE = 1 << 8 }; /* beside the cause */
+static uint64_t note_of(struct call_tree *t, struct view *v, const struct run *run)
+{
+    uint64_t note = 0;
+    if (call_tree_note(t, run, &note))
+        return note;
+    note = (uint64_t)find_cause(t, v, run);
+    if (run->state == RUN_BLOCKED && note == CAUSE_PEER && is_in_message(v, run))
+        note |= NOTE_MESSAGE;
+    call_tree_set_note(t, run, note);
+    return note;
+}
+
 enum cause cause_of_run(struct call_tree *t, struct view *v, const struct run *run)
 {
-    uint64_t cause = 0;
-    if (call_tree_note(t, run, &cause))
-        return (enum cause)cause;
-    cause = (uint64_t)find_cause(t, v, run);
-    call_tree_set_note(t, run, cause);
-    return (enum cause)cause;
+    return (enum cause)(note_of(t, v, run) & ~(uint64_t)NOTE_MESSAGE);
+}
+
+bool waits_for_message(struct call_tree *t, struct view *v, const struct run *run)
+{
+    return note_of(t, v, run) & NOTE_MESSAGE;
 }
 
 const char *cause_name(enum cause cause)

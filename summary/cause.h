@@ -30,4 +30,6 @@ enum cause {
 };
 /* Of RUN, which V shows; T is the tree of V's stacks. */
 enum cause cause_of_run(struct call_tree *t, struct view *v, const struct run *run);
+/* Is RUN a wait for another process, in functions of a library that pass data to it? */
+bool waits_for_message(struct call_tree *t, struct view *v, const struct run *run);
 const char *cause_name(enum cause cause); /* "computes", "lock": as -v has it */

@@ -26,6 +26,7 @@ struct most_waited {
 struct row_sums {
     int64_t ns[CAUSE_KINDS];
     double kernel_ns[CAUSE_KINDS];        /* within what it computes */
+    double answers, answers_ns;           /* within CAUSE_PEER, of code that passes data */
     struct map by_wait;                   /* time by cause and the wait's id */
     struct most_waited most[CAUSE_KINDS]; /* of the waits of each cause */
     struct intervals *times;              /* of each span */
@@ -57,6 +58,10 @@ static void sum_run(const struct accounts *a, const struct span_of *of, const st
     enum cause cause = cause_of_run(a->g->tree, a->g->v, run);
     row->ns[cause] += ns;
     row->kernel_ns[of->work.faults] += kernel_work_ns(&of->work, run, ns);
+    if (cause == CAUSE_PEER && waits_for_message(a->g->tree, a->g->v, run)) {
+        row->answers += run->weights.events.switches * share_of(ns, run->weights.wall_ns);
+        row->answers_ns += (double)ns;
+    }
     if (run->at.wait.ix && run->state == RUN_BLOCKED) /* who waits for a CPU has a wait, too */
         add_wait(row, cause, run->at, profile_see_process(a->g->p, of->thread->process)->pid, ns);
     intervals_join(&row->times[of->i], part);
@@ -130,6 +135,17 @@ static void part_kernel_work(struct row_sums *sums)
         sums->ns[cause] += ns;
         sums->ns[CAUSE_COMPUTES] -= ns;
     }
+}
+
+/* Waits for answers that are shorter than it takes to pass a message are the price of messages: the
+ * other side does nothing else in them. */
+static void book_messages(struct row_sums *sums)
+{
+    static const double message_ns = 100000; /* two switches, and a small object in Python */
+    if (sums->answers_ns >= message_ns * sums->answers)
+        return;
+    sums->ns[CAUSE_PICKLES] += (int64_t)sums->answers_ns;
+    sums->ns[CAUSE_PEER] -= (int64_t)sums->answers_ns;
 }
 
 /* Sets in ROW where the leaders wait while its place has their time. */
@@ -214,6 +230,7 @@ static void add_rows(struct ledger *l, const struct accounts *a, struct account 
         sum_span(a, account, i, paths, sums);
     for (size_t i = 0; i < n; i++) {
         part_kernel_work(&sums[i]);
+        book_messages(&sums[i]);
         add_kinds(l, a, account, &places[i], &sums[i]);
         call_path_release(&places[i]);
         row_sums_release(&sums[i], n_spans);

@@ -136,7 +136,7 @@ static void add_chain(const struct scene *s, const struct thread_group *group,
     }
     text_add(words, ".");
     add_end(s, w.holder, node, words, f);
-    add_slow_code_of(s, w.holder, words, f);
+    (void)add_slow_code_of(s, w.holder, words, f);
 }
 
 static bool is_of_kinds(const struct call_tree *t, uint32_t node, const void *kinds)

@@ -1,6 +1,7 @@
 /* The rule about the CPU time that processes spend on data for each other. */
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
+#include "summary/slow_code.h"
 
 static const double told_share = 0.3; /* of all CPU time */
 static const double least_cpus = 0.2;
@@ -55,8 +56,9 @@ static void add_passer(const struct scene *s, const struct passer *p, struct tex
 /* ", while main is 99% in score a.py:15": the user's line that has it done, of the leader, or of
  * the main thread that is there for longest: that of a manager's process is where it was forked.
  * None of the threads that do it is called by the user; a worker, P's, is in its own first
- * function. */
-static void add_user(const struct scene *s, const struct passer *p, struct text *out)
+ * function.  Returns whose line it is; NULL: nobody's. */
+static const struct thread_group *add_user(const struct scene *s, const struct passer *p,
+                                           struct text *out)
 {
     const struct thread_group *user = NULL;
     struct call_path best = {.caller = NULL};
@@ -82,6 +84,7 @@ static void add_user(const struct scene *s, const struct passer *p, struct text 
         add_name(out, best.caller);
     }
     call_path_release(&best);
+    return user;
 }
 
 /* Is it the number of messages that costs, and not their size, by ALL of those that pass them?  A
@@ -90,6 +93,24 @@ static bool are_small(const struct passer *all)
 {
     return all->reads >= LEAST_READS && 2 * all->reading_ns >= all->ns &&
            all->reading_ns / (int64_t)all->reads < short_read_ns;
+}
+
+/* " The messages are small: 84,000 reads a second. Send more in each (chunksize).", with what is
+ * known of the library by which USER sends them. */
+static void add_size(const struct scene *s, const struct thread_group *user,
+                     const struct passer *all, struct text *out, struct finding *f)
+{
+    double reads = rule_per_second(all->reads, s);
+    bool small = are_small(all);
+    add_figure(f, "reads_per_s", reads);
+    if (small) {
+        text_add(out, " The messages are small: ");
+        text_add_thousands(out, reads);
+        text_add(out, " reads a second.");
+    }
+    if (!user || add_slow_code_of(s, user, out, f) <= 0)
+        text_add(out, small ? " Send more in each (chunksize)."
+                            : " Send less per message, or share memory.");
 }
 
 void rule_messages(const struct scene *s, struct thread_group *group, struct finding *f)
@@ -119,18 +140,10 @@ void rule_messages(const struct scene *s, struct thread_group *group, struct fin
     text_add(&words, "Passing data between processes takes ");
     add_percent(&words, share);
     text_add(&words, " of the CPU time");
-    add_user(s, &best, &words);
+    const struct thread_group *user = add_user(s, &best, &words);
     text_add(&words, ".");
     add_passer(s, &best, &words);
-    double reads = rule_per_second(all.reads, s);
-    if (are_small(&all)) {
-        text_add(&words, " The messages are small: ");
-        text_add_thousands(&words, reads);
-        text_add(&words, " reads a second. Send more in each (chunksize).");
-    } else {
-        text_add(&words, " Send less per message, or share memory.");
-    }
-    add_figure(f, "reads_per_s", reads);
+    add_size(s, user, &all, &words, f);
     f->also = best.group->noun;
     f->words = words.s;
 }

@@ -188,7 +188,7 @@ void rule_waits_meanwhile(const struct scene *s, struct thread_group *group, str
         (void)add_kernel_side(s, group, path.node, false, &words, f);
         add_delay(s, group, path.node, &words, f);
         add_of_all(group, share, add_meanwhile(s, busy, &waits, &words, f), &words, f);
-        add_slow_code_of(s, busy, &words, f);
+        (void)add_slow_code_of(s, busy, &words, f);
         add_figure(f, "busy_part", m.part);
         f->words = words.s;
         f->blames = busy->noun;

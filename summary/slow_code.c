@@ -130,14 +130,15 @@ double add_slow_code(const struct scene *s, const struct thread_group *group, co
     return share;
 }
 
-void add_slow_code_of(const struct scene *s, const struct thread_group *other, struct text *words,
-                      struct finding *f)
+double add_slow_code_of(const struct scene *s, const struct thread_group *other, struct text *words,
+                        struct finding *f)
 {
     static const double much = 0.3; /* of its time: else something else keeps the others */
     struct text of = {0};
     if (share_of(other->cpu_ns, other->wall_ns) < much)
-        return;
+        return 0;
     text_addf(&of, other->plural ? "the CPU time of %s" : "%s's CPU time", other->noun);
-    (void)add_row(s, other, of.s, words, f);
+    double share = add_row(s, other, of.s, words, f);
     text_release(&of);
+    return share;
 }

@@ -27,5 +27,5 @@ double add_slow_code(const struct scene *s, const struct thread_group *group, co
                      struct text *words, struct finding *f);
 /* " pydantic builds schemas for 82% of intake's CPU time: …": the same of OTHER, whom the sentence
  * is not about, without its calls, if it computes for much of its time. */
-void add_slow_code_of(const struct scene *s, const struct thread_group *other, struct text *words,
-                      struct finding *f);
+double add_slow_code_of(const struct scene *s, const struct thread_group *other, struct text *words,
+                        struct finding *f);

@@ -118,7 +118,7 @@ EXPECTED = {
     "halves": Row("computes", r"\bmain\b", r"\bblur\b"),
     "rand": Row("lock of a function", "player", "throw_dice", r"\brand\b"),
     "fork-openmp": Row("stuck", "", r"weave_cloth weaver\.py", "fork"),
-    "manager": Row("peer", "", r"add_up stock_book\.py"),
+    "manager": Row("pickles", "", r"add_up stock_book\.py"),
     "borrow": Row("condition", "reader", r"borrow_copy borrow\.py"),
     "uneven": Row("condition", "python", r"render_map tiles\.py"),
     "own-queue": Row("deadlock", r"\bmain\b", r"__del__ courier\.py", r"\bmain\b|itself|its own"),

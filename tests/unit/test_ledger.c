@@ -602,6 +602,40 @@ START_TEST(a_sleep_of_a_library_that_polls_is_a_wait)
 }
 END_TEST
 
+/* Main asks a manager's process for 3 s.  If each answer takes as long as a message does, nothing
+ * but passing it takes that time. */
+START_TEST(waits_as_short_as_a_message_are_its_price)
+{
+    static const struct {
+        const char *in;
+        uint64_t waits;
+        const char *rows;
+    } cases[] = {
+        {"/multiprocessing/connection.py", 75000,
+         "3000 main pickles: f a.py:3 > [read socket]; 1000 main computes: f a.py:5"},
+        {"/multiprocessing/connection.py", 3000,
+         "3000 main peer: f a.py:3 > [read socket]; 1000 main computes: f a.py:5"},
+        {"/socket.py", 75000,
+         "3000 main peer: f a.py:3 > recv > [read socket]; 1000 main computes: f a.py:5"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct text stack = {0};
+        text_addf(&stack,
+                  "f@/src/a.py:1:3 > recv@/usr/lib/python3.11%s:1:2 > read socket [blocked]",
+                  cases[i].in);
+        setup();
+        builder_run(&b, lead, stack.s, 3000, 0);
+        builder_run(&b, lead, COMPUTES, 1000, 1000);
+        profile_get_thread(b.p, lead)->usage = (struct profile_usage){
+            .over_ns = INT64_C(1) * END_MS * NS_PER_MS, .voluntary = cases[i].waits};
+        account();
+        assert_rows(cases[i].rows);
+        teardown();
+        text_release(&stack);
+    }
+}
+END_TEST
+
 CHECK_MAIN("ledger", 20, what_several_leading_threads_save_is_bounded, waits_for_work_are_in_no_row,
            a_sleep_of_a_library_that_polls_is_a_wait,
            what_removing_a_place_saves_is_bounded_where_all_was_read,
@@ -617,5 +651,5 @@ CHECK_MAIN("ledger", 20, what_several_leading_threads_save_is_bounded, waits_for
            a_place_has_a_row_for_each_cause, the_other_side_is_that_of_the_rows_cause,
            whoever_only_looks_after_others_does_not_lead, causes_are_told_by_where_the_stack_ends,
            a_main_thread_that_sleeps_ends_no_wait, a_wait_for_commands_in_turn_ends_in_each,
-           who_works_for_one_on_the_way_comes_next,
+           who_works_for_one_on_the_way_comes_next, waits_as_short_as_a_message_are_its_price,
            who_waits_for_another_machine_waits_for_nobody_here)
