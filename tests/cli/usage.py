@@ -43,12 +43,12 @@ def sampling(*args, **how):
     return process
 
 
-def wait_until_it_writes(process, n_commands=0):
-    """Until it neither samples nor explains any more; it has started N_COMMANDS."""
+def wait_until_it_writes(process):
+    """Until it neither samples nor explains any more."""
     def writes():
         assert process.poll() is None, process.returncode
         return ("wallspy-sampler" not in thread_names(process.pid) and
-                len(children(process.pid)) == n_commands)
+                not children(process.pid))
 
     wait_until(writes, 20, "it does not write")
 
@@ -172,7 +172,7 @@ class Attached(InFolder):
         os.mkfifo("o.json")
         with CliTarget("plain", user=False) as t:
             process = sampling("-p", t.pid, "-d", "0.3", "-o", "o.json")
-            wait_until_it_writes(process)
+            await_text(process.stderr, "waiting for a reader")
             process.send_signal(signal.SIGHUP)
             await_text(process.stderr, "again: discard")
             process.send_signal(signal.SIGHUP)
@@ -207,8 +207,8 @@ class Attached(InFolder):
         """The first signal is the command's; it is gone when the next ones come."""
         os.mkfifo("o.json")
         process = sampling("-d", "0.3", "-o", "o.json", "--", "sleep", "60")
-        wait_until_it_writes(process, n_commands=1)
-        (command,) = children(process.pid)
+        await_text(process.stderr, "waiting for a reader")
+        (command,) = children(process.pid)  # what explains the recording has ended
         process.send_signal(signal.SIGTERM)
         wait_until(lambda: has_ended(command))
         process.send_signal(signal.SIGTERM)
