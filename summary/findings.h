@@ -39,7 +39,8 @@ struct finding {
     const char *also;   /* another one in the words; NULL: none */
     const char *like;   /* those that ABOUT is like, but for what the words say; NULL: nobody */
     enum finding_kind kind;
-    bool of_cpu;        /* SHARE is of CPU time: how much that takes of whose time is not known */
+    bool of_cpu;        /* SHARE is of CPU time, not of anybody's own time */
+    double of_leader;   /* of its time: what F takes, if the ledger knows less of it */
     bool counted;       /* SHARE is the kernel's count: work that it does for them */
     bool aside;         /* no news about a group that another finding is about */
     const char *unless; /* the key of a rule whose finding about the group leaves no news; NULL */

@@ -58,7 +58,8 @@ static bool is_about_leaders(const struct finding *f, const struct groups *g,
 static double explained(const struct finding *f, const struct groups *g, const struct ledger *l)
 {
     bool knows = is_about_leaders(f, g, l) && !(f->of_cpu && l->leader);
-    double of_all = knows ? f->share : share_of(f->ends_ns, l->wall_ns);
+    double ends = share_of(f->ends_ns, l->wall_ns);
+    double of_all = knows ? f->share : ends > f->of_leader ? ends : f->of_leader;
     if (of_all <= 0)
         return 0;
     double busy = l->leader ? share_of(l->wall_ns - l->idle_ns, l->wall_ns) : 1;

@@ -7,7 +7,7 @@ static const double told_share = 0.3; /* of all CPU time */
 static const double least_cpus = 0.2;
 static const int64_t short_read_ns = 30000; /* of CPU time for each: no 64 KiB are passed in it */
 enum { LEAST_READS = 1000 };                /* of those that do little else */
-static const double mostly = 0.5;           /* of a thread's CPU time */
+static const double mostly = 0.5;           /* of a thread's CPU time, or of what all work */
 static const double much_of_it = 0.5;       /* of a main thread's time */
 
 /* A group that does, and its thread that does for longest. */
@@ -87,6 +87,61 @@ static const struct thread_group *add_user(const struct scene *s, const struct p
     return user;
 }
 
+/* What threads work in some time, and how much of that is data. */
+struct work {
+    int64_t passing_ns, busy_ns;
+};
+
+static void add_work(const struct scene *s, const struct profile_thread *thread,
+                     const struct intervals *when, struct work *w)
+{
+    const unsigned works = 1U << COUNTED_CPU | 1U << COUNTED_RUNQUEUE;
+    for (struct run_parts p = run_parts_of(thread, when->items, when->n); run_parts_next(&p);) {
+        if (!(works >> run_counted(p.run) & 1))
+            continue;
+        w->busy_ns += p.when.end_ns - p.when.start_ns;
+        if (rule_stack_has(s, p.run->at, frame_passes_data))
+            w->passing_ns += p.when.end_ns - p.when.start_ns;
+    }
+}
+
+/* For how long THREAD, of the leader, passes data itself, or waits for others who do: their work in
+ * its waits stands for these, if most of it is that. */
+static double taken_ns(const struct scene *s, const struct profile_thread *thread)
+{
+    struct stack_times own =
+        rule_times_of(s, thread, 1U << COUNTED_CPU | 1U << COUNTED_RUNQUEUE, frame_passes_data);
+    struct intervals waits = intervals_of(s, thread, 1U << CLASS_ORDINARY);
+    struct work others = {0};
+    for (size_t i = 0; i < s->g->n; i++) {
+        const struct thread_group *group = &s->g->items[i];
+        for (size_t k = 0; group != s->lead && k < group->n; k++)
+            if (!group->threads[k]->thread->n_folded)
+                add_work(s, group->threads[k]->thread, &waits, &others);
+    }
+    double part = share_of(others.passing_ns, others.busy_ns);
+    double ns = (double)own.wall_ns + (part >= mostly ? part * (double)intervals_ns(&waits) : 0);
+    intervals_release(&own.when);
+    intervals_release(&waits);
+    return ns;
+}
+
+/* Of the leader's time; of many threads the first few stand for all. */
+static double taken_of_leader(const struct scene *s)
+{
+    enum { MOST_ASKING = 16 };
+    double ns = 0;
+    int64_t all_ns = 0;
+    for (size_t i = 0; s->lead && i < s->lead->n && i < MOST_ASKING; i++) {
+        const struct profile_thread *thread = s->lead->threads[i]->thread;
+        if (thread->n_folded)
+            continue;
+        ns += taken_ns(s, thread);
+        all_ns += thread->end_ns - thread->start_ns;
+    }
+    return all_ns ? ns / (double)all_ns : 0;
+}
+
 /* Is it the number of messages that costs, and not their size, by ALL of those that pass them?  A
  * message takes two reads or more, one for each 64 KiB. */
 static bool are_small(const struct passer *all)
@@ -144,6 +199,7 @@ void rule_messages(const struct scene *s, struct thread_group *group, struct fin
     text_add(&words, ".");
     add_passer(s, &best, &words);
     add_size(s, user, &all, &words, f);
+    f->of_leader = taken_of_leader(s);
     f->also = best.group->noun;
     f->words = words.s;
 }

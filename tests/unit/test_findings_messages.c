@@ -102,6 +102,25 @@ START_TEST(what_it_costs_is_compared_with_what_else_takes_the_leaders_time)
 }
 END_TEST
 
+/* Main waits for two who take turns: neither works for most of that, and all that they do is it. */
+START_TEST(what_all_do_whom_the_leader_waits_for_counts)
+{
+    b = builder_start(10, "app");
+    thread_id lead = builder_thread(&b, 10, NULL);
+    builder_run(&b, lead, "main@/src/a.py:1:9 > futex [blocked]", 4000, 0);
+    thread_id tasks = builder_thread(&b, 11, "tasks");
+    builder_run(&b, tasks, DUMPS, 2000, 2000);
+    builder_run(&b, tasks, "Pool._handle_tasks" LIB "pool.py:1:2 > futex [blocked]", 2000, 0);
+    builder_process(&b, 20, "python3", "");
+    thread_id worker = builder_thread(&b, 20, NULL);
+    builder_run(&b, worker, LOADS " > read pipe [blocked]", 2000, 0);
+    builder_run(&b, worker, LOADS, 2000, 2000);
+    judge(4000);
+    assert_told(0, "messages", "Passing data between processes takes 100% of the CPU time");
+    teardown();
+}
+END_TEST
+
 CHECK_MAIN("findings_messages", 20, what_it_costs_is_compared_with_what_else_takes_the_leaders_time,
            what_passing_data_costs_is_told, small_messages_are_told_from_large_ones,
-           what_the_tasks_do_comes_first)
+           what_the_tasks_do_comes_first, what_all_do_whom_the_leader_waits_for_counts)
