@@ -112,6 +112,15 @@ struct takers {
     bool unknown;            /* somebody else has one, or the table says too little */
 };
 
+/* The table is in the order of the CPUs on which locks were taken: fs/locks.c, locks_start(). */
+static void insert_by_pid(struct peer_users *users, const struct fd_user *user)
+{
+    size_t i = users->n++;
+    for (; i && users->first[i - 1].pid > user->pid; i--)
+        users->first[i] = users->first[i - 1];
+    users->first[i] = *user;
+}
+
 static void add_taker(const struct peer_wait *w, const struct wanted_lock *wanted,
                       const struct file_lock *lock, struct takers *ret)
 {
@@ -124,7 +133,7 @@ static void add_taker(const struct peer_wait *w, const struct wanted_lock *wante
     bool has = lock->taker > 0 && lock->taker != w->pid && ret->users.n < MOST_NAMED_USERS &&
                find_in_process(lock->taker, w->link, wanted, &user);
     if (has)
-        ret->users.first[ret->users.n++] = user;
+        insert_by_pid(&ret->users, &user);
     ret->unknown |= !has;
 }
 
