@@ -39,6 +39,7 @@ struct distribution {
     size_t n, capacity;
     double states[COUNTED_KINDS];
     uint64_t looks; /* independent ones */
+    bool takes_tasks;
 };
 
 /* ---- alike? ---- */
@@ -62,6 +63,8 @@ static void distribution_init(struct distribution *d, struct tally *t,
             d->places[d->n++] =
                 (struct place_share){node, share_of(tally_total(t, node), t->all_ns)};
         }
+    /* Which task a pool's thread has is chance; one that waits is told by where. */
+    d->takes_tasks = s->of_pool && 2 * s->cpu_ns >= s->wall_ns;
     d->states[COUNTED_CPU] = share_of(s->cpu_ns, s->wall_ns);
     d->states[COUNTED_RUNQUEUE] = share_of(s->runqueue_ns, s->wall_ns);
     d->states[COUNTED_OFF_CPU] = 1 - d->states[COUNTED_CPU] - d->states[COUNTED_RUNQUEUE];
@@ -93,6 +96,8 @@ static bool alike(const struct distribution *x, const struct distribution *y)
     for (int kind = 0; kind < COUNTED_KINDS; kind++)
         if (!agree(x->states[kind], y->states[kind], x, y))
             return false;
+    if (x->takes_tasks && y->takes_tasks)
+        return true;
     return places_agree(x, y) && places_agree(y, x);
 }
 
@@ -441,7 +446,9 @@ static bool is_of_work(const struct call_tree *t, uint32_t node)
     static const unsigned works = 1U << CLASS_NONE | 1U << CLASS_SPIN | 1U << CLASS_GIL |
                                   1U << CLASS_FILE | 1U << CLASS_PAGE | 1U << CLASS_UNUSUAL;
     const struct call_node at = call_tree_node(t, node);
-    bool answer = at.frame->call && str_starts(at.frame->call, "epoll_") && is_for_result(t, node);
+    const char *call = at.frame->call ? at.frame->call : "";
+    bool answer = (str_starts(call, "epoll_") && is_for_result(t, node)) ||
+                  (str_starts(call, "futex") && is_for_known_result(t, node));
     return call_tree_own(t, node) &&
            (works >> class_of_node(t, node) & 1 || meets >> at.futex & 1 || at.sockets || answer ||
             is_for_lock(t, node));

@@ -190,14 +190,15 @@ static struct intervals busy_times(const struct scene *s, const struct profile_t
 }
 
 /* The other thread of W's process that is at work for most of W's waits, as that which hands out a
- * pool's work: it keeps C's from theirs.  NULL: there is none. */
+ * pool's work: it keeps C's from theirs.  Another pool's has tasks of its own.  NULL: there is
+ * none. */
 static const struct thread_summary *keeper_of(const struct crew *c, const struct waiter *w)
 {
     const struct scene *s = c->s;
     for (size_t i = 0; i < s->g->summaries.n; i++) {
         const struct thread_summary *t = &s->g->summaries.threads[i];
         bool other = t != w->thread && t->thread->process.ix == w->thread->thread->process.ix &&
-                     !crew_has(c, t) && !t->thread->n_folded;
+                     !crew_has(c, t) && !t->thread->n_folded && !t->of_pool;
         if (!other)
             continue;
         struct intervals times = busy_times(s, t->thread, &w->waits);
@@ -274,7 +275,8 @@ static void add_alone(const struct crew *c, const struct at_work *w, struct text
     text_add(words, " of that time one works alone");
     add_place_alone(c, w, words);
     text_add(words, ". To balance it, make tasks smaller and start the longest first");
-    text_add(words, c->loop ? "." : "; chunksize=1 makes one per item.");
+    bool maps = !c->loop && c->group->threads[0]->thread->python; /* as Python's pools do */
+    text_add(words, maps ? "; chunksize=1 makes one per item." : ".");
 }
 
 /* "main waits 99% of its time in run_rounds sim.py:21. On average …", or of a KEEPER. */

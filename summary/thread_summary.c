@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/share.h"
 #include "base/text.h"
 #include "summary/frame_name.h"
 #include "summary/frame_role.h"
@@ -15,10 +16,12 @@
 /* The state of a thread with a stack. */
 enum stack_class { STACK_UNKNOWN, STACK_POOL, STACK_WAITS, STACK_UNUSUAL };
 
+enum { IN_POOL = 1 << 4 }; /* beside that: a pool's loop is on the stack */
+
 struct summarizing {
     const struct profile *p;
     struct view *v;
-    struct spot_map classes; /* enum stack_class */
+    struct spot_map classes; /* enum stack_class, IN_POOL */
 };
 
 static enum stack_class judge(const struct shown_frame *stack, size_t n)
@@ -28,15 +31,24 @@ static enum stack_class judge(const struct shown_frame *stack, size_t n)
     return idle_is_ordinary_wait(stack, n) ? STACK_WAITS : STACK_UNUSUAL;
 }
 
-static enum stack_class class_of_spot(struct summarizing *s, struct spot at)
+static bool is_in_pool(const struct shown_frame *stack, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (stack[i].pool_loop)
+            return true;
+    return false;
+}
+
+/* enum stack_class, with IN_POOL. */
+static unsigned class_of_spot(struct summarizing *s, struct spot at)
 {
     if (!spot_is_known(at))
         return STACK_WAITS;
-    enum stack_class class = spot_map_get(&s->classes, at);
+    unsigned class = (unsigned)spot_map_get(&s->classes, at);
     if (class == STACK_UNKNOWN) {
         size_t n = 0;
         const struct shown_frame *frames = view_stack(s->v, at, &n);
-        class = judge(frames, n);
+        class = judge(frames, n) | (is_in_pool(frames, n) ? IN_POOL : 0);
         spot_map_put(&s->classes, at, class);
     }
     return class;
@@ -54,15 +66,19 @@ static int64_t clamp(int64_t value, int64_t max)
 static void add_up(struct summarizing *s, struct thread_summary *t, int64_t *ret_pool_ns,
                    int64_t *ret_sampled_ns)
 {
+    static const double nearly_all = 0.9;
     int64_t unusual_ns = 0;
     int64_t pool_ns = 0;
+    int64_t in_pool_ns = 0;
     int64_t sampled_ns = 0;
     for (size_t i = 0; i < t->thread->n_runs; i++) {
         const struct run *run = &t->thread->runs[i];
         if (run->state == RUN_MISSED)
             continue;
-        enum stack_class class = class_of_spot(s, run->at);
+        unsigned found = class_of_spot(s, run->at);
+        unsigned class = found & ~(unsigned)IN_POOL;
         sampled_ns += run->weights.wall_ns;
+        in_pool_ns += found & IN_POOL ? run->weights.wall_ns : 0;
         pool_ns += class == STACK_POOL ? run->weights.wall_ns : 0;
         if (class == STACK_UNUSUAL && run->state == RUN_BLOCKED)
             unusual_ns += run->weights.wall_ns;
@@ -74,6 +90,7 @@ static void add_up(struct summarizing *s, struct thread_summary *t, int64_t *ret
     t->cpu_ns = clamp(t->thread->counts.ns[COUNTED_CPU], t->wall_ns);
     t->runqueue_ns = clamp(t->thread->counts.ns[COUNTED_RUNQUEUE], t->wall_ns - t->cpu_ns);
     t->active_ns = t->cpu_ns + t->runqueue_ns + unusual_ns;
+    t->of_pool = share_of(in_pool_ns, sampled_ns) >= nearly_all;
     *ret_pool_ns = pool_ns;
     *ret_sampled_ns = sampled_ns;
 }

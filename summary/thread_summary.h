@@ -27,6 +27,7 @@ struct thread_summary {
     /* Of an idle one: the pool's function that waits, its module if that has no name; NULL: no
      * known pool. */
     const char *pool_wait;
+    bool of_pool; /* nearly all that it does is called by a known pool's loop */
 };
 struct thread_summaries {
     struct thread_summary *threads;

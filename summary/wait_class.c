@@ -99,12 +99,21 @@ bool sleeps_in_own_code(const struct call_tree *t, uint32_t node)
     return call_tree_node(t, node).role == ROLE_OWN;
 }
 
+bool is_for_known_result(const struct call_tree *t, uint32_t node)
+{
+    for (; node && call_tree_node(t, node).role != ROLE_OWN; node = call_tree_node(t, node).parent)
+        if (known_row_of(call_tree_node(t, node).frame, KNOWN_RESULTS))
+            return true;
+    return false;
+}
+
 bool is_for_result(const struct call_tree *t, uint32_t node)
 {
     static const char *const words[] = {"uture", "Event", "arrier", "join", "latch", NULL};
+    if (is_for_known_result(t, node))
+        return true;
     for (; node && call_tree_node(t, node).role != ROLE_OWN; node = call_tree_node(t, node).parent)
-        if (str_has_any(call_tree_node(t, node).frame->name, words) ||
-            known_row_of(call_tree_node(t, node).frame, KNOWN_RESULTS))
+        if (str_has_any(call_tree_node(t, node).frame->name, words))
             return true;
     return false;
 }

@@ -24,7 +24,10 @@ bool is_busy_class(enum wait_class class, const struct run *run);
 bool waits_for_sqlite(const struct call_tree *t, uint32_t node);
 /* Is NODE a wait in futex(2) right below a function of the C library's, for a lock of its own? */
 bool waits_for_libc(const struct call_tree *t, uint32_t node);
-/* Is NODE in a function that waits for what one of its own threads does: a result, an event? */
+/* Is NODE in a library's function that known.def says to wait for results? */
+bool is_for_known_result(const struct call_tree *t, uint32_t node);
+/* Is it so, or by its function's name, that of what one of its own threads does: a result, an
+ * event? */
 bool is_for_result(const struct call_tree *t, uint32_t node);
 /* Is NODE in a function of the user's? */
 bool is_in_own_code(const struct call_tree *t, uint32_t node);
