@@ -75,8 +75,11 @@ static void add_run(const struct scene *s, const struct run *run, int64_t *sums,
     const struct shown_frame *stack = view_stack(s->g->v, run->at, &n);
     *all_ns += run->weights.wall_ns;
     uint64_t rows = rows_of(s->slow, stack, n);
-    for (size_t i = 0; i < s->slow->n_rows && rows; i++)
-        sums[i] += rows >> i & 1 ? run->weights.wall_ns : 0;
+    for (size_t i = 0; i < s->slow->n_rows && rows; i++) {
+        /* Who was woken in a system call waits for a CPU there: it takes none. */
+        bool woken = run->state == RUN_RUNNABLE && s->slow->rows[i]->place == IN_LIBC;
+        sums[i] += rows >> i & 1 && !woken ? run->weights.wall_ns : 0;
+    }
 }
 
 /* " It makes 525,000 reads a second, of 1 byte each on average.", if N calls take much of GROUP's
