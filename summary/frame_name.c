@@ -18,6 +18,21 @@ static size_t length_before_clone(const char *name, size_t len)
     return len;
 }
 
+/* How much of NAME is before the arguments of a template, "run<int>", or of a generic function of
+ * Rust's, "run::<a::B>". */
+static size_t length_before_arguments(const char *name, size_t len)
+{
+    size_t depth = 0;
+    size_t at = len;
+    if (!len || name[len - 1] != '>')
+        return len;
+    while (at && !(name[--at] == '<' && --depth == 0))
+        depth += name[at] == '>' && !(at && strchr("-=", name[at - 1]));
+    if (!at)
+        return len;
+    return at > 2 && strncmp(name + at - 2, "::", 2) == 0 ? at - 2 : at;
+}
+
 /* Returns where PART, LEN bytes, ends at the beginning of NAME; NULL: it is not there.  Rust writes
  * "<a::Thread>::run". */
 static const char *after_part(const char *name, const char *part, size_t len)
@@ -35,7 +50,8 @@ bool frame_name_has(const char *name, const char *part)
 {
     size_t len = strlen(part);
     bool open = part[len - 1] == '*';
-    const char *name_end = name + length_before_clone(name, strlen(name));
+    const char *name_end =
+        name + length_before_arguments(name, length_before_clone(name, strlen(name)));
     len -= open;
     for (const char *at = name; (at = strchr(at, *part)); at++) {
         bool begins = at == name || strchr(":.<", at[-1]);

@@ -7,8 +7,8 @@
 #include "summary/view.h"
 
 /* Is PART the end of NAME, from the beginning of a component ("WorkerLoop" of
- * "arrow::internal::WorkerLoop", "run" of "Thread.run" and "<a::Thread>::run"), but for what
- * compilers append?  With a '*' at its end any name may follow. */
+ * "arrow::internal::WorkerLoop", "run" of "Thread.run", "<a::Thread>::run" and "run::<a::B>"), but
+ * for what compilers append?  With a '*' at its end any name may follow. */
 bool frame_name_has(const char *name, const char *part);
 /* Appends F's name without the parts that say nothing: "memcpy" for "__memcpy_avx_unaligned_erms",
  * "Pool::run" for "Pool::run(int)::{lambda()#1}::operator()".  Nothing in it is an order to a

@@ -167,6 +167,11 @@ START_TEST(components_of_names_are_found)
     ck_assert(frame_name_has("arrow::WorkerLoop.part.0", "WorkerLoop"));
     ck_assert(frame_name_has("Thread.run", "run"));
     ck_assert(frame_name_has("<std::sync::Mutex>::lock", "Mutex::lock"));
+    ck_assert(frame_name_has("<rayon::Sleep>::sleep::<<a::B>::c::{closure#0}>", "Sleep::sleep"));
+    ck_assert(frame_name_has("arrow::run<std::vector<int>, &f>", "run"));
+    ck_assert(frame_name_has("a::operator->", "operator->"));
+    ck_assert(!frame_name_has("a::f<b::run>", "run"));
+    ck_assert(!frame_name_has("<a::run>", "run"));
     ck_assert(frame_name_has("tokio::runtime::park::Inner::park", "tokio::runtime::park*"));
     ck_assert(!frame_name_has("MyWorkerLoop", "WorkerLoop"));
     ck_assert(!frame_name_has("WorkerLoop::run", "WorkerLoop"));
