@@ -6,7 +6,6 @@ import os
 import pathlib
 import re
 import subprocess
-import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 FOLDER = HERE / "fixtures"
@@ -47,9 +46,17 @@ def strip_machine(text, places):
     return re.sub(r'(?m)^(text key="host" text=")[^"]*', r"\1host", text)
 
 
-def places_of(build, folder):
+def prefixes_of(python):
+    """Where PYTHON lies, and the one that it was made of, if it is a virtual environment."""
+    print_them = "import sys; print(sys.prefix, sys.base_prefix, sep='\\n')"
+    ran = subprocess.run([python, "-c", print_them], stdout=subprocess.PIPE, text=True, check=True)
+    return ran.stdout.split("\n")[:2]
+
+
+def places_of(build, folder, python):
     here = str(HERE.parent.parent)
-    pythons = {sys.base_prefix, os.path.realpath(sys.base_prefix)} - {"/usr"}
+    prefixes = prefixes_of(python)
+    pythons = {*prefixes, *map(os.path.realpath, prefixes)} - {"/usr"}
     return [(str(build), "/src/build"), (here, "/src"), (str(folder), "/tmp/situation"),
             *((prefix, "/usr") for prefix in pythons)]
 

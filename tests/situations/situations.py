@@ -30,6 +30,7 @@ class Situation:
     environment: dict = dataclasses.field(default_factory=dict)
     twin_says: tuple = ()  # rules of faults that are true of the twin
     twin_environment: dict = dataclasses.field(default_factory=dict)
+    usual: bool = False  # it is recorded with the kernel's usual scheduling
     quota: float = 0  # CPUs of its cgroup; the twin has none
     memory_mb: int = 0  # of its cgroup; the twin has none
     frozen: bool = False  # its cgroup is, while it is recorded; the twin's is not
@@ -373,7 +374,7 @@ OTHERS = [
     Situation("messages", "each task of a pool takes its rows along",
               "{programs}/scores.py {seconds}", "messages",
               (r"Passing data between processes takes \d+%", r"is \d+% in score_all scores\.py"),
-              options=("-s",)),
+              options=("-s",), twin_says=("waits_meanwhile",)),
     Situation("thread-starts", "a thread is started for each short task",
               "{programs}/each.py {seconds}", "thread_starts",
               (r"\bmain\b", r"starting threads, in start_threads each\.py"),
@@ -465,7 +466,7 @@ CASES = [
               (r"\bmain\b", r"look_up orchard\.py", r"cgroup|memory limit"), memory_mb=60,
               twin="{programs}/orchard.py {seconds} --twin {files}.index"),
     Situation("killed-worker", "map() waits for the sheet of a worker that was killed",
-              "{programs}/press.py {seconds}", "stuck|none_ran|waits.*",
+              "{programs}/press.py {seconds}", "stuck|none_ran",
               (r"print_all press\.py",), options=("-s",)),
     Situation("join-first", "main waits for processes to end, and they for main to empty the queue",
               "{programs}/weigh.py {seconds}", "stuck|deadlock|none_ran|waits.*",

@@ -1,0 +1,122 @@
+"""Programs of real libraries: what summary/known.def says of each is tried by what its own code
+does.  They are no live tests, for they need packages that a machine rarely has; each was recorded
+once, by `run --record --python FILE`, FILE being a Python with these packages.  Their words have
+what expected.py has of the situations.
+"""
+from situations import HAS_TASKS, Situation, healthy
+
+# Slow code: its kind in slow.py, and what wallspy says of it.
+SLOW = {
+    "copies": r"copy\.deepcopy\(\) runs",
+    "callers": r"inspect\.stack\(\) runs",
+    "encodes": r"Python's json encodes without C",
+    "rows": r"DataFrame\.iterrows\(\) runs",
+    "applies": r"DataFrame\.apply\(\) runs",
+    "settings": r"PyYAML scans in Python",
+    "dates": r"Python's strptime\(\) runs",
+    "guesses": r"dateutil guesses formats of dates",
+    "plugins": r"importlib\.metadata\.entry_points\(\) runs",
+    "pickles": r"Python's pickle works without C",
+    "unpickles": r"Python's pickle works without C",
+    "means": r"statistics\.mean\(\) runs",
+    "literals": r"ast\.literal_eval\(\) runs",
+    "schemas": r"jsonschema checks its schema",
+    "arrays": r"numpy\.append\(\) runs",
+    "vectors": r"numpy\.vectorize\(\) runs",
+    "signatures": r"inspect\.signature\(\) runs",
+    "hints": r"typing\.get_type_hints\(\) runs",
+    "fields": r"dataclasses\.asdict\(\) runs",
+    "contexts": r"ssl\.create_default_context\(\) runs",
+    "documents": r"xml\.dom\.minidom makes its tree in Python",
+    "models": r"pydantic builds schemas",
+    "pages": r"html\.parser reads HTML in Python",
+    "templates": r"Jinja compiles templates",
+    "clients": r"botocore makes clients",
+    "decimals": r"Python's decimal works without C",
+    "forks": r"fork\(\) runs|Fewer forks",
+    "numba_functions": r"numba compiles functions",
+    "jax_shapes": r"JAX compiles there",
+    "torch_shapes": r"torch\.compile\(\) compiles there",
+}
+# By which rules, where it is not what main computes.
+SAID_BY = {"forks": "page_faults", "jax_shapes": "waits.*", "torch_shapes": "waits.*"}
+# Where, if not in slow(): torch waits for the compiler in the module that it has made.
+PLACES = {"torch_shapes": (r"AsyncCompile\.wait|Future\.result",)}
+# What else their way out costs.
+TWINS_SAY = ("gil", "gc", "page_faults", "uneven", "spinning")
+
+
+def slow(kind, says):
+    return Situation(f"slow-{kind.replace('_', '-')}", f"slow code: {says}",
+                     "{programs}/real/slow.py {seconds} " + kind, SAID_BY.get(kind, "computes"),
+                     PLACES.get(kind, (r"\bslow slow\.py",)) + (says,), twin_says=TWINS_SAY)
+
+
+def real(name, culprit, rule, *words, **more):
+    """A program of a library, which has no twin."""
+    return Situation(name, culprit, "{programs}/real/" + name.replace("-", "_") + ".py {seconds}",
+                     rule, words, twin="", **more)
+
+
+def real_healthy(name, *rules, **more):
+    return healthy(name, "{programs}/real/" + name.replace("-", "_") + ".py {seconds}", *rules,
+                   **more)
+
+
+LIBRARIES = [slow(kind, says) for kind, says in SLOW.items()] + [
+    real("gevent-server", "price() computes in gevent's hub", "event_loop",
+         r"price gevent_server\.py"),
+    real("gunicorn-app", "price() computes in a worker's hub", "event_loop",
+         r"price gunicorn_app\.py", options=("-s",)),
+    real("celery-shop", "main waits for price() in celery's workers", "waits.*|computes",
+         r"price celery_shop\.py", options=("-s",)),
+    real("ray-map", "main waits for simulate() in Ray's workers", "waits.*",
+         r"gather ray_map\.py", r"simulate ray_map\.py", options=("-s",), usual=True),
+    real("dask-map", "main waits for simulate() in Dask's workers", "waits.*",
+         r"gather dask_map\.py", r"Meanwhile 2 .*Dask.* simulate", options=("-s",), usual=True),
+    # It waits by sleeping, so nobody is told meanwhile.
+    real("loky-fit", "main looks again and again for the fits of joblib's processes", "waits|polls",
+         r"fit_all loky_fit\.py", r"_retrieve", options=("-s",)),
+    real("polars-totals", "main waits for polars' pool", "waits_meanwhile",
+         r"totals polars_totals\.py", r"polars-0 and polars-1"),
+    real("duckdb-totals", "main and DuckDB's threads compute", "computes|waits.*",
+         r"totals duckdb_totals\.py"),
+    real("opencv-smooth", "main and OpenCV's threads compute", "computes|waits.*",
+         r"smooth opencv_smooth\.py"),
+    real("arrow-read", "main waits for arrow's pool, which has a task for each of two columns",
+         "uneven", r"load arrow_read\.py", r"arrow pool", not_words=("chunksize",)),
+    real("sklearn-train", "main and OpenMP's threads compute", "computes|waits.*",
+         r"train sklearn_train\.py"),
+    real("uvicorn-app", "report() computes in uvicorn's loop", "event_loop",
+         r"report uvicorn_app\.py"),
+    real("uvloop-server", "build_report() computes in uvloop's loop", "event_loop",
+         r"build_report uvloop_server\.py"),
+    real("trio-server", "build_report() computes in trio's loop", "event_loop",
+         r"build_report trio_server\.py"),
+    real("grpc-client", "main waits for an answer of a gRPC server, which sleeps", "waits.*",
+         r"look grpc_client\.py", options=("-s",)),
+    real("xdist-run", "pytest waits for test_price() in both processes", "waits_meanwhile",
+         r"test_price xdist_run\.py", options=("-s",)),
+    real("idle-services", "fold() computes, and fourteen threads are idle", "computes|gil",
+         r"\bmain\b", r"fold idle_services\.py", not_words=(r"Meanwhile",)),
+    real("uwsgi-app", "price() computes in uWSGI's processes", "computes",
+         r"price uwsgi_app\.py", options=("-s",)),
+    real("pyinstaller-app", "price() computes", "computes", r"price pyinstaller_app\.py",
+         options=("-s",)),
+    real("nuitka-app", "price() computes, as C", "computes", r"price",
+         wrong_today="what Nuitka made of the user's functions is not told from its runtime"),
+    real("tokenizers-encode", "main waits for its pool of rayon's", "waits_meanwhile",
+         r"encode tokenizers_encode\.py", "2 rayon worker threads"),
+    real("torch-loader", "main waits for its DataLoader, whose processes compute",
+         "waits.*", r"next_batch torch_loader\.py", r"__getitem__ torch_loader\.py",
+         options=("-s",)),
+    real("torch-ranks", "rank1 loads for longer", "differs|waits.*", r"load_batch torch_ranks\.py",
+         r"they are in train torch_ranks\.py", options=("-s",)),
+    # Its OpenMP spins at barriers for about a fourth of the time, and that comes first.
+    real("torch-backward", "torch computes", "spinning|computes", r"take_step torch_backward\.py"),
+    real("openblas-solve", "OpenBLAS computes", "computes|waits.*", r"multiply openblas_solve\.py"),
+    real("node-app", "price() computes", "computes", r"price"),
+    real("go-app", "main.price() computes", "computes", r"main\.price"),
+    real("postgres-lock", "a backend waits for another session's row", "none_ran", "WaitLatch"),
+    real_healthy("java-app"),
+]

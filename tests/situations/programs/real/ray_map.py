@@ -1,0 +1,26 @@
+"""Waits in ray.get() for tasks.  The culprit: simulate(), of two processes of Ray's."""
+import time
+
+import ray
+from steady import Steady
+
+
+@ray.remote
+def simulate(number):
+    return sum(item * item % 7 for item in range(number))
+
+
+def gather():
+    return ray.get([simulate.remote(2_000_000) for _ in range(4)])
+
+
+run = Steady()
+ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+gather()
+run.ready()
+gathered_s = 0.0
+while run.goes_on():
+    start = time.monotonic()
+    gather()
+    gathered_s += time.monotonic() - start
+run.tell(share=run.per_second(gathered_s))

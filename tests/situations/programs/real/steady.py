@@ -1,0 +1,1 @@
+../steady.py
