@@ -74,7 +74,7 @@ LIBRARIES = [slow(kind, says) for kind, says in SLOW.items()] + [
          r"gather ray_map\.py", r"simulate ray_map\.py", options=("-s",), usual=True),
     real("dask-map", "main waits for simulate() in Dask's workers", "waits.*",
          r"gather dask_map\.py", r"Meanwhile 2 .*Dask.* simulate", options=("-s",), usual=True),
-    # It waits by sleeping, so nobody is told meanwhile.
+    # It waits by sleeping, so the answer has nobody who works meanwhile.
     real("loky-fit", "main looks again and again for the fits of joblib's processes", "waits|polls",
          r"fit_all loky_fit\.py", r"_retrieve", options=("-s",)),
     real("polars-totals", "main waits for polars' pool", "waits_meanwhile",

@@ -9,7 +9,8 @@ import time
 from celery import Celery
 
 PORT = 8732
-app = Celery("celery_shop", broker=f"redis://127.0.0.1:{PORT}/0", backend=f"redis://127.0.0.1:{PORT}/1")
+SERVER = f"redis://127.0.0.1:{PORT}"
+app = Celery("celery_shop", broker=f"{SERVER}/0", backend=f"{SERVER}/1")
 
 
 @app.task

@@ -1,4 +1,4 @@
-"""Asks PostgreSQL to change a row.  The culprit: another session has locked it, and commits late."""
+"""Asks PostgreSQL to change a row.  The culprit: another session has locked it."""
 import os
 import pathlib
 import subprocess

@@ -26,6 +26,7 @@ if getattr(sys, "frozen", False):
 else:
     folder = pathlib.Path(tempfile.mkdtemp())
     subprocess.run([sys.executable, "-m", "PyInstaller", "--onefile", "--log-level", "ERROR",
-                    "--distpath", folder, "--workpath", folder / "work", "--specpath", folder, __file__],
+                    "--distpath", folder, "--workpath", folder / "work", "--specpath", folder,
+                    __file__],
                    check=True, stdout=subprocess.DEVNULL)
     os.execv(folder / "pyinstaller_app", ["pyinstaller_app", *sys.argv[1:]])
