@@ -31,6 +31,7 @@ int exit_code_of_obstacle(enum attach_obstacle obstacle)
     case ATTACH_ZOMBIE:
         return EXIT_NO_PROCESS;
     case ATTACH_OLD_KERNEL:
+    case ATTACH_GVISOR:
     case ATTACH_KERNEL_THREAD:
     case ATTACH_SELF:
     case ATTACH_OUR_TRACER:
@@ -43,7 +44,9 @@ int exit_code_of_obstacle(enum attach_obstacle obstacle)
         return EXIT_FAILED;
     case ATTACH_OTHER_USER:
     case ATTACH_NOT_DUMPABLE:
+    case ATTACH_MORE_CAPABILITIES:
     case ATTACH_TRACED:
+    case ATTACH_USER_NAMESPACE:
     case ATTACH_YAMA:
     case ATTACH_SECCOMP:
     case ATTACH_REFUSED:

@@ -132,16 +132,25 @@ static bool is_dumpable(pid_t pid, uid_t euid)
     return stat(path, &st) != 0 || st.st_uid == euid;
 }
 
-/* 0: there is no Yama, or it forbids nothing. */
-static int yama_scope(void)
+int attach_yama_scope(void)
 {
     int fd = open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC);
     char digit = '0';
     if (fd < 0)
-        return 0;
+        return -1;
     ssize_t n = read(fd, &digit, 1);
     close(fd);
     return n == 1 && digit >= '0' && digit <= '3' ? digit - '0' : 0;
+}
+
+/* Is PID in another user namespace than wallspy?  Its own maps may be read by anybody, and are
+ * shown as seen from the reader's namespace. */
+static bool is_other_user_namespace(pid_t pid)
+{
+    char own[PROC_TEXT_BYTES];
+    char its[PROC_TEXT_BYTES];
+    return proc_read_text(getpid(), 0, "uid_map", own, sizeof own) >= 0 &&
+           proc_read_text(pid, 0, "uid_map", its, sizeof its) >= 0 && !str_eq(own, its);
 }
 
 /* Why the kernel forbids an attach to process C->pid.  A refusal to attach that allows reading
@@ -150,7 +159,8 @@ static int yama_scope(void)
 static enum attach_obstacle find_refusal(struct attach_check *c, const struct task_status *status)
 {
     char exe[2];
-    c->yama_scope = yama_scope();
+    int scope = attach_yama_scope();
+    c->yama_scope = scope > 0 ? scope : 0;
     if (proc_read_link(c->pid, "exe", exe, sizeof exe) == 0)
         return c->yama_scope ? ATTACH_YAMA : ATTACH_REFUSED;
     bool capable = has_ptrace_capability();
@@ -158,10 +168,14 @@ static enum attach_obstacle find_refusal(struct attach_check *c, const struct ta
         user_name(status->uid, c->owner_name);
         return ATTACH_OTHER_USER;
     }
+    if (is_other_user_namespace(c->pid))
+        return ATTACH_USER_NAMESPACE;
     if (!capable && (status->euid != c->caller || status->suid != c->caller ||
                      status->egid != status->gid || !is_dumpable(c->pid, status->euid)))
         return ATTACH_NOT_DUMPABLE;
-    if (!capable && (c->caller == 0 || has_more_capabilities(status)))
+    if (!capable && has_more_capabilities(status))
+        return ATTACH_MORE_CAPABILITIES;
+    if (!capable && c->caller == 0)
         return ATTACH_REFUSED;
     c->yama_scope = 0;
     return ATTACH_YAMA;
@@ -253,9 +267,17 @@ static bool is_old_kernel(struct attach_check *c)
     return true;
 }
 
-void attach_check(struct attach_check *ret, pid_t number)
+/* May this be how gVisor lacks what wallspy needs?  It has no /proc/PID/syscall, fewer lines in
+ * /proc/PID/status, and the release of an older Linux. */
+static bool may_be_gvisors(enum attach_obstacle obstacle)
 {
-    *ret = (struct attach_check){.pid = number, .caller = getuid()};
+    return obstacle == ATTACH_OLD_KERNEL || obstacle == ATTACH_UNREADABLE ||
+           obstacle == ATTACH_SECCOMP || obstacle == ATTACH_NO_SYSCALL_FILE ||
+           obstacle == ATTACH_REFUSED;
+}
+
+static void find_obstacle(struct attach_check *ret, pid_t number)
+{
     struct task_status status;
     if (is_old_kernel(ret)) {
         ret->obstacle = ATTACH_OLD_KERNEL;
@@ -290,4 +312,12 @@ void attach_check(struct attach_check *ret, pid_t number)
     }
     ret->owner = status.uid;
     ret->obstacle = check_process(ret, &status);
+}
+
+void attach_check(struct attach_check *ret, pid_t number)
+{
+    *ret = (struct attach_check){.pid = number, .caller = getuid()};
+    find_obstacle(ret, number);
+    if (may_be_gvisors(ret->obstacle) && container_is_gvisor())
+        ret->obstacle = ATTACH_GVISOR;
 }

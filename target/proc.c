@@ -238,6 +238,20 @@ static bool status_effective(struct cursor *c, struct task_status *t)
     return cursor_u64(c, 16, &t->effective);
 }
 
+static bool status_bounding(struct cursor *c, struct task_status *t)
+{
+    return cursor_u64(c, 16, &t->bounding);
+}
+
+static bool status_no_new_privs(struct cursor *c, struct task_status *t)
+{
+    uint64_t set;
+    if (!cursor_u64(c, 10, &set))
+        return false;
+    t->no_new_privs = set != 0;
+    return true;
+}
+
 static bool status_voluntary(struct cursor *c, struct task_status *t)
 {
     return cursor_u64(c, 10, &t->voluntary);
@@ -261,6 +275,8 @@ static const struct {
     {"NSpid:\t", status_ns_tid, true},
     {"CapPrm:\t", status_permitted, true},
     {"CapEff:\t", status_effective, true},
+    {"CapBnd:\t", status_bounding, true},
+    {"NoNewPrivs:\t", status_no_new_privs, true},
     {"Seccomp:\t", status_seccomp, true},
     {"voluntary_ctxt_switches:\t", status_voluntary, false},
     {"nonvoluntary_ctxt_switches:\t", status_involuntary, false},

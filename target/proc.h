@@ -52,6 +52,8 @@ struct task_status {
     uid_t uid, euid, suid;
     gid_t gid, egid, sgid;
     uint64_t permitted, effective;   /* capabilities, by bit; 0 if unknown */
+    uint64_t bounding;               /* those that a program of it may get by execve */
+    bool no_new_privs;               /* execve gives it none, as sudo would */
     int seccomp;                     /* 0 none, 1 strict, 2 filter; −1 unknown */
     uint64_t voluntary, involuntary; /* context switches */
 };

@@ -32,31 +32,14 @@ void follower_add(struct follower *f, pid_t pid)
     (void)descendants_add(f->descendants, pid);
 }
 
-/* The user reads of each cause once: the keys are literals, one for each obstacle. */
+/* The user reads of each cause once. */
 static void warn_refused(const struct attach_check *c)
 {
-    static const char *const keys[] = {
-        [ATTACH_OLD_KERNEL] = "child: old kernel",
-        [ATTACH_KERNEL_THREAD] = "child: kernel thread",
-        [ATTACH_SELF] = "child: wallspy",
-        [ATTACH_OUR_TRACER] = "child: our tracer",
-        [ATTACH_OTHER_PROC] = "child: other proc",
-        [ATTACH_OTHER_USER] = "child: other user",
-        [ATTACH_NOT_DUMPABLE] = "child: not dumpable",
-        [ATTACH_TRACED] = "child: traced",
-        [ATTACH_YAMA] = "child: yama",
-        [ATTACH_SECCOMP] = "child: seccomp",
-        [ATTACH_NO_PTRACE] = "child: no ptrace",
-        [ATTACH_32_BIT] = "child: 32 bit",
-        [ATTACH_NO_SYSCALL_FILE] = "child: no syscall file",
-        [ATTACH_UNREADABLE] = "child: unreadable",
-        [ATTACH_REFUSED] = "child: refused",
-    };
     struct text command = {0};
     struct text message = {0};
     command_line_of(c->pid, &command);
     attach_check_explain(c, command.s, &message);
-    log_warn(keys[c->obstacle], "%s", message.s);
+    log_warn(attach_obstacle_name(c->obstacle), "%s", message.s);
     text_release(&command);
     text_release(&message);
 }

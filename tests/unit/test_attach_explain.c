@@ -48,8 +48,18 @@ static const struct {
      "prctl(PR_SET_DUMPABLE, 0)). Needs CAP_SYS_PTRACE."},
     {{.obstacle = ATTACH_SECCOMP, .pid = 1234},
      "ptrace is blocked here by a seccomp filter (container).\n"
-     "  docker --cap-add=SYS_PTRACE; kubernetes: an ephemeral debug container\n"
-     "  with SYS_PTRACE that shares the pid namespace"},
+     "  docker --cap-add=SYS_PTRACE; kubernetes: an ephemeral debug container with\n"
+     "  SYS_PTRACE that shares the pid namespace"},
+    {{.obstacle = ATTACH_USER_NAMESPACE, .pid = 1234, .comm = "python", .caller = 1000},
+     "cannot attach to 1234 (python): it is in another user namespace, in\n"
+     "which wallspy has no capabilities.\n"
+     "  now        run wallspy in its container (docker exec, podman exec, kubectl\n"
+     "             exec)\n"
+     "  with root  sudo wallspy -p 1234"},
+    {{.obstacle = ATTACH_GVISOR, .pid = 1234},
+     "this container runs on gVisor, which has no /proc/PID/syscall:\n"
+     "wallspy cannot tell what is blocked.\n"
+     "  next time  docker run --runtime=runc ..."},
     {{.obstacle = ATTACH_NO_PTRACE, .pid = 1234},
      "this system has no ptrace(2): it emulates x86-64, as Docker does on\n"
      "an ARM machine. wallspy needs an x86-64 machine."},
@@ -80,6 +90,55 @@ START_TEST(messages_are_as_promised)
 }
 END_TEST
 
+static void check_width(const char *s)
+{
+    for (const char *line = s; *line; line += strcspn(line, "\n"), line += *line == '\n')
+        ck_assert_msg(strcspn(line, "\n") <= 79, "%s", s);
+}
+
+static void check_ways(const struct attach_check *c)
+{
+    struct attach_ways ways;
+    struct text t = {0};
+    attach_find_ways(c, NULL, &ways);
+    for (size_t i = 0; i < ways.n; i++) {
+        ck_assert_uint_gt(ways.items[i].line.len, 0);
+        attach_add_way(ways.items[i].when, ways.items[i].line.s, &t);
+    }
+    if (t.len)
+        check_width(t.s);
+    text_release(&t);
+    attach_ways_release(&ways);
+}
+
+START_TEST(ways_fit_in_every_container)
+{
+    struct attach_check c = {.owner = 4294967294, .comm = "WWWWWWWWWWWWWWW"};
+    for (int o = ATTACH_OK + 1; o <= ATTACH_REFUSED; o++)
+        for (unsigned i = 0; i < CONTAINER_KINDS * 3 * 4; i++) {
+            c.obstacle = (enum attach_obstacle)o;
+            c.container.kind = (enum container_kind)(i % CONTAINER_KINDS);
+            c.container.pod_security = (enum pod_security)(i / CONTAINER_KINDS % 3);
+            c.yama_scope = (int)(i / CONTAINER_KINDS / 3);
+            c.caller = i % 2 ? 0 : 1000;
+            c.pid = i % 2 ? 4194304 : 0;
+            check_ways(&c);
+        }
+}
+END_TEST
+
+START_TEST(what_is_missing_has_a_name)
+{
+    for (int o = ATTACH_OK + 1; o <= ATTACH_REFUSED; o++) {
+        const struct attach_check c = {.obstacle = (enum attach_obstacle)o};
+        ck_assert_uint_gt(strlen(attach_missing(&c)), 4);
+        for (int other = ATTACH_OK; other < o; other++)
+            ck_assert_str_ne(attach_obstacle_name(c.obstacle),
+                             attach_obstacle_name((enum attach_obstacle)other));
+    }
+}
+END_TEST
+
 START_TEST(every_obstacle_has_a_text_that_fits)
 {
     for (int o = ATTACH_OK + 1; o <= ATTACH_REFUSED; o++) {
@@ -88,11 +147,11 @@ START_TEST(every_obstacle_has_a_text_that_fits)
         struct text t = {0};
         text_add(&t, "wallspy: ");
         attach_check_explain(&c, NULL, &t);
-        for (const char *s = t.s; *s; s += strcspn(s, "\n"), s += *s == '\n')
-            ck_assert_msg(strcspn(s, "\n") <= 79, "%s", t.s);
+        check_width(t.s);
         text_release(&t);
     }
 }
 END_TEST
 
-CHECK_MAIN("attach_explain", 20, messages_are_as_promised, every_obstacle_has_a_text_that_fits)
+CHECK_MAIN("attach_explain", 20, messages_are_as_promised, ways_fit_in_every_container,
+           what_is_missing_has_a_name, every_obstacle_has_a_text_that_fits)

@@ -123,6 +123,7 @@ static const char status_text[] = "Name:\ta\\nTracerPid:\t9\n"
                                   "Uid:\t1\t2\t3\t4\nGid:\t5\t6\t7\t4294967294\nNSpid:\t12\t8\t1\n"
                                   "CapPrm:\t0000000000080400\n"
                                   "CapEff:\t0000000000080000\n"
+                                  "CapBnd:\t0000000000000400\nNoNewPrivs:\t1\n"
                                   "Seccomp:\t2\nSeccomp_filters:\t1\n"
                                   "voluntary_ctxt_switches:\t150\n"
                                   "nonvoluntary_ctxt_switches:\t545\n";
@@ -135,6 +136,8 @@ START_TEST(status_is_read)
     ck_assert_int_eq(t.tgid, 11);
     ck_assert_int_eq(t.tracer, 0);
     ck_assert_int_eq(t.ns_tid, 1);
+    ck_assert_uint_eq(t.bounding, 0x400);
+    ck_assert(t.no_new_privs);
     ck_assert_uint_eq(t.uid, 1);
     ck_assert_uint_eq(t.euid, 2);
     ck_assert_uint_eq(t.suid, 3);
