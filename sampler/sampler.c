@@ -44,8 +44,7 @@ enum {
 
 /* ---- set-up ---- */
 
-/* Does the kernel keep counts (CONFIG_SCHED_INFO)?  wallspy has run, and reads its own. */
-static bool schedstat_is_live(void)
+bool sampler_counts_runs(void)
 {
     const char *no = getenv("WALLSPY_NO_SCHEDSTAT");
     int fd = proc_task_open(getpid(), getpid(), "schedstat");
@@ -81,7 +80,7 @@ struct sampler *sampler_new(const struct sampler_config *config)
 {
     struct sampler *s = xcalloc(1, sizeof *s);
     s->config = *config;
-    s->can = (struct abilities){schedstat_is_live(), sched_is_live(), slow_syscall_limit()};
+    s->can = (struct abilities){sampler_counts_runs(), sched_is_live(), slow_syscall_limit()};
     if (!s->can.schedstat)
         log_warn("schedstat", "this kernel does not count how often threads run "
                               "(CONFIG_SCHED_INFO): a thread that waits "

@@ -66,6 +66,10 @@ enum sampler_priority {
     PRIORITY_USERS,    /* the policy or nice that wallspy was given */
 };
 
+/* Does the kernel count how often threads run (CONFIG_SCHED_INFO)?  Reads wallspy's own count;
+ * false with WALLSPY_NO_SCHEDSTAT=1.  From any thread. */
+bool sampler_counts_runs(void);
+
 /* Nothing happens before sampler_start(). */
 struct sampler *sampler_new(const struct sampler_config *config);
 /* Watches process PID, which began at START_TICKS (task_stat.start_ticks; 0: at any time).  Its

@@ -1,5 +1,5 @@
-/* Asks threads to stop, and lets them go.  Only tracer.c and launch.c call ptrace(2) and
- * waitpid(2).
+/* Asks threads to stop, and lets them go.  Only tracer.c, launch.c and stop_trial.c call
+ * ptrace(2) and waitpid(2).
  *
  * A stop is a request, not a wait: tracer_request() returns at once.  When the thread has stopped,
  * tracer_reap() hands it to the handler and releases it.  While a request is out SIGCHLD's handler

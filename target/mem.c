@@ -105,9 +105,8 @@ static const struct mem_ops vm_ops = {
 static const struct mem_ops file_ops = {
     .read = file_read, .read_spans = file_read_spans, .free = live_free};
 
-/* Is the call itself possible?  Address 0 is never mapped, so -EFAULT says that all checks
- * passed. */
-static int probe_vm_readv(struct mem *m)
+/* Address 0 is never mapped, so -EFAULT says that all checks passed. */
+int mem_probe_vm_readv(pid_t pid)
 {
     const char *no = getenv("WALLSPY_NO_VM_READV");
     if (no && str_eq(no, "1"))
@@ -115,7 +114,7 @@ static int probe_vm_readv(struct mem *m)
     char byte;
     struct iovec local = {&byte, 1};
     struct iovec remote = {NULL, 1};
-    if (process_vm_readv(((struct mem_live *)m)->pid, &local, 1, &remote, 1, 0) >= 0)
+    if (process_vm_readv(pid, &local, 1, &remote, 1, 0) >= 0)
         return 0;
     return errno == EFAULT ? 0 : -errno;
 }
@@ -124,7 +123,7 @@ int mem_live_open(struct mem **ret, pid_t pid, struct err *err)
 {
     struct mem_live *live = xmalloc(sizeof *live);
     *live = (struct mem_live){.mem = {&vm_ops}, .pid = pid, .fd = -1};
-    int r = probe_vm_readv(&live->mem);
+    int r = mem_probe_vm_readv(pid);
     if (r < 0 && r != -ESRCH) {
         r = live->fd = proc_open(pid, "mem");
         live->mem.ops = &file_ops;

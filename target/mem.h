@@ -47,4 +47,8 @@ int mem_read_u32(struct mem *m, uint64_t addr, uint32_t *ret);
  * -EPERM with the reason in ERR. */
 int mem_live_open(struct mem **ret, pid_t pid, struct err *err);
 
+/* May wallspy call process_vm_readv on PID?  Reads nothing.  Returns 0, or a negative errno, also
+ * with that variable: then mem_live_open() takes /proc/PID/mem. */
+int mem_probe_vm_readv(pid_t pid);
+
 struct mem *mem_free(struct mem *m); /* NULL is fine; returns NULL */
