@@ -1,9 +1,8 @@
-#include <unistd.h>
-
 #include "base/clock.h"
 #include "cli/dump_stuck.h"
 #include "cli/dump_task.h"
 #include "cli/dump_waits.h"
+#include "cli/json_head.h"
 #include "exporter/json.h"
 #include "summary/process_name.h"
 #include "summary/wait_side.h"
@@ -296,15 +295,7 @@ static void end_process(struct json *j, struct dump *d, const struct dumped *t)
 int dump_json(struct dump *d, FILE *out)
 {
     struct json j = {.out = out};
-    char host[256] = "";
-    char time[CLOCK_UTC_BYTES];
-    clock_utc_text(time);
-    (void)gethostname(host, sizeof host - 1);
-    json_object(&j);
-    json_string_field(&j, "schema", "dump/1");
-    json_string_field(&j, "wallspy", WALLSPY_VERSION);
-    json_string_field(&j, "host", host);
-    json_string_field(&j, "time", time);
+    json_head(&j, "dump/1");
     json_key(&j, "look_s");
     json_number(&j, seconds(d->look_ns));
     write_circles(&j, d);
