@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/own_stack.h"
+#include "cli/doctor.h"
 #include "cli/dump.h"
 #include "cli/exit_codes.h"
 #include "cli/hints.h"
@@ -21,6 +22,7 @@ static int (*const commands[COMMAND_COUNT])(const struct options *o) = {
     [COMMAND_RECORD] = record_main,
     [COMMAND_DUMP] = dump_main,
     [COMMAND_STANDBY] = standby_main,
+    [COMMAND_DOCTOR] = doctor_main,
 };
 
 /* Output that the user asked for goes to stdout; if it is lost wallspy fails. */
@@ -83,7 +85,8 @@ static int run_program(int argc, char **argv)
     struct options o;
     struct err err = {0};
     enum options_result result = options_parse(&o, argc, argv, &err);
-    if (result == OPTIONS_RUN && o.command != COMMAND_STANDBY && known_file_add_usual(&o, &err) < 0)
+    bool explains = o.command == COMMAND_RECORD || o.command == COMMAND_DUMP;
+    if (result == OPTIONS_RUN && explains && known_file_add_usual(&o, &err) < 0)
         result = OPTIONS_BAD;
     if (o.command != COMMAND_STANDBY) /* which leaves all to its command */
         occupy_closed_streams();

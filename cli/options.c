@@ -14,7 +14,7 @@ static const double default_overhead_with_rate = 0.05;
 
 /* Names of commands of later versions.  A program of such a name is not launched, because the same
  * line will mean the command later. */
-static const char *const reserved[] = {"top", "report", "diff", "export", "doctor", "ctl"};
+static const char *const reserved[] = {"top", "report", "diff", "export", "ctl"};
 
 struct parser {
     struct options *o;
@@ -224,10 +224,20 @@ static int check_output(const struct options *o, struct err *err)
                    o->outputs.n ? "the other -o" : "--format");
 }
 
+static int check_doctor(const struct options *o, struct err *err)
+{
+    if (o->argv)
+        return err_set(err, -EINVAL, "%s: doctor takes a process id: wallspy doctor -p PID",
+                       o->argv[0]);
+    return o->n_pids <= 1 ? 0 : err_set(err, -EINVAL, "doctor looks at one process: give one PID");
+}
+
 static int check(const struct options *o, struct err *err)
 {
     if (o->command == COMMAND_STANDBY)
         return o->argv ? 0 : err_set(err, -EINVAL, "standby needs a command to run");
+    if (o->command == COMMAND_DOCTOR)
+        return check_doctor(o, err);
     if (o->command == COMMAND_DUMP && o->argv)
         return err_set(err, -EINVAL, "%s: dump takes process ids: wallspy dump -p PID", o->argv[0]);
     if (o->argv && names_threads(o))

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "summary/view.h"
 
-enum command { COMMAND_RECORD, COMMAND_DUMP, COMMAND_STANDBY, COMMAND_COUNT };
+enum command { COMMAND_RECORD, COMMAND_DUMP, COMMAND_STANDBY, COMMAND_DOCTOR, COMMAND_COUNT };
 
 enum { OPTIONS_LEAST_BYTES = 4 << 20 }; /* of --max-size */
 
@@ -48,8 +48,9 @@ struct options {
     bool quiet, stats, strict, no_progress;
     int verbose; /* times -v was given */
     enum color_when color;
-    bool json, freeze, full, locals; /* dump */
-    int64_t twice_ns;                /* dump: between the two looks; 0: one is enough */
+    bool json;                 /* dump, doctor */
+    bool freeze, full, locals; /* dump */
+    int64_t twice_ns;          /* dump: between the two looks; 0: one is enough */
 };
 
 enum options_result {
@@ -63,7 +64,7 @@ enum options_result {
 
 /* Reads ARGV, which must outlive RET.  RET is always filled as far as it went, and is released by
  * options_release() whatever the result.  With OPTIONS_RUN: record has either pids or an argv, dump
- * has pids, standby an argv. */
+ * has pids, standby an argv, doctor one pid at most. */
 enum options_result options_parse(struct options *ret, int argc, char *const *argv,
                                   struct err *err);
 void options_release(struct options *o);

@@ -20,8 +20,8 @@ static void add_usage(unsigned first, unsigned last, struct text *out)
 
 void options_usage(struct text *out)
 {
-    add_usage(0, COMMAND_COUNT - 1, out);
-    text_add(out, "examples (all options: wallspy --help, wallspy dump --help):\n"
+    add_usage(0, COMMAND_STANDBY, out);
+    text_add(out, "examples (options: wallspy --help; what stops wallspy here: wallspy doctor):\n"
                   "  wallspy -p 1234 -o out.json          where does 1234 spend its time?\n"
                   "  wallspy -d 30 python3 train.py       launch it, look for 30 seconds\n"
                   "  wallspy dump -p 1234                 what is it doing right now?\n");
@@ -91,7 +91,8 @@ void options_help(enum command command, struct text *out)
         text_addf(out, "\n%s\n", command_rows[command].summary);
     }
     text_addf(out, "\noptions of %s%s:\n", command_rows[command].name,
-              command == COMMAND_DUMP ? "" : " (they stand before CMD)");
+              command == COMMAND_DUMP || command == COMMAND_DOCTOR ? ""
+                                                                   : " (they stand before CMD)");
     add_options(command, out);
     if (command == COMMAND_RECORD)
         text_add(out, "\nexit codes: 0 ok, 1 failed, 2 usage, 3 not permitted, 4 no such process,\n"

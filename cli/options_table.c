@@ -244,15 +244,16 @@ static int set_verbose(struct options *o, const struct option_row *row, const ch
 
 /* In the order of the help. */
 const struct option_row option_rows[] = {
-    [OPTION_ROW_PID] =
-        {.letter = 'p',
-         .name = "pid",
-         .value = "LIST",
-         .kind = VALUE_PIDS,
-         .commands = FOR_RECORD | FOR_DUMP,
-         .set = set_pids,
-         .help = "attach to these processes: 1234 or 12,34 or \"$(pgrep -f train.py)\". A number "
-                 "alone means the same, and a name lists the processes that have it"},
+    [OPTION_ROW_PID] = {.letter = 'p',
+                        .name = "pid",
+                        .value = "LIST",
+                        .kind = VALUE_PIDS,
+                        .commands = FOR_RECORD | FOR_DUMP | FOR_DOCTOR,
+                        .set = set_pids,
+                        .help =
+                            "attach to these processes (doctor judges one): 1234 or 12,34 or "
+                            "\"$(pgrep -f train.py)\". A number "
+                            "alone means the same, and a name lists the processes that have it"},
     {.letter = 'o',
      .name = "output",
      .value = "FILE",
@@ -273,10 +274,10 @@ const struct option_row option_rows[] = {
      .help = "write @, whatever the suffix",
      .add_list = exporter_add_names},
     {.name = "json",
-     .commands = FOR_DUMP,
+     .commands = FOR_DUMP | FOR_DOCTOR,
      .set = set_flag,
      .field = offsetof(struct options, json),
-     .help = "print JSON for programs (schema dump/1), with an entry for each thread"},
+     .help = "print JSON for programs: schema dump/1, with an entry for each thread, or doctor/1"},
     {.name = "twice",
      .value = "TIME",
      .commands = FOR_DUMP,
@@ -431,11 +432,11 @@ const struct option_row option_rows[] = {
      .help = "color messages: auto, always or never; NO_COLOR is respected"},
     {.letter = 'h',
      .name = "help",
-     .commands = FOR_RECORD | FOR_DUMP | FOR_STANDBY,
+     .commands = FOR_RECORD | FOR_DUMP | FOR_STANDBY | FOR_DOCTOR,
      .help = "print this text"},
     {.letter = 'V',
      .name = "version",
-     .commands = FOR_RECORD | FOR_DUMP | FOR_STANDBY,
+     .commands = FOR_RECORD | FOR_DUMP | FOR_STANDBY | FOR_DOCTOR,
      .help = "print the version"},
     {.section = "Options of py-spy",
      .letter = 'i',
@@ -508,4 +509,7 @@ const struct command_row command_rows[COMMAND_COUNT] = {
     [COMMAND_STANDBY] = {"standby",
                          {"standby [--] CMD ARGS..."},
                          "run CMD so that it may be sampled later, also where Yama forbids it"},
+    [COMMAND_DOCTOR] = {"doctor",
+                        {"doctor [-p PID] [--json]"},
+                        "say what would stop wallspy here, and the line that helps"},
 };

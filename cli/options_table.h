@@ -7,7 +7,8 @@
 enum {
     FOR_RECORD = 1 << COMMAND_RECORD,
     FOR_DUMP = 1 << COMMAND_DUMP,
-    FOR_STANDBY = 1 << COMMAND_STANDBY
+    FOR_STANDBY = 1 << COMMAND_STANDBY,
+    FOR_DOCTOR = 1 << COMMAND_DOCTOR
 };
 
 /* The kind of a value's words; shells complete them. */

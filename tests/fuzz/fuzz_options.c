@@ -11,7 +11,10 @@ enum { MAX_ARGUMENTS = 64 };
 static void check(const struct options *o)
 {
     FUZZ_CHECK(o->command < COMMAND_COUNT);
-    FUZZ_CHECK(o->command == COMMAND_DUMP ? o->n_pids > 0 : o->argv || o->n_pids > 0);
+    if (o->command == COMMAND_DOCTOR)
+        FUZZ_CHECK(!o->argv && o->n_pids <= 1);
+    else
+        FUZZ_CHECK(o->command == COMMAND_DUMP ? o->n_pids > 0 : o->argv || o->n_pids > 0);
     for (size_t i = 0; i < o->n_pids; i++)
         FUZZ_CHECK(o->pids[i] > 0);
     FUZZ_CHECK(o->rate_hz > 0 && o->duration_ns >= 0 && o->max_overhead > 0);

@@ -51,7 +51,7 @@ class Bash(unittest.TestCase):
             program.wait()
 
     def test_options_are_those_of_the_help(self):
-        for command in ("record", "dump", "standby"):
+        for command in ("record", "dump", "standby", "doctor"):
             text = subprocess.run([given["wallspy"], "help", command], stdout=subprocess.PIPE,
                                   text=True, check=True).stdout
             names = re.findall(r"(?m)^ {2}(?:(-\w), | {4})(--[\w-]+)", text)
@@ -90,9 +90,9 @@ class Bash(unittest.TestCase):
                 self.assertEqual(sorted(offered(*words, cwd=folder)), wanted)
 
     def test_commands(self):
-        self.assertEqual(offered(""), ["record", "dump", "standby", "help"])
+        self.assertEqual(offered(""), ["record", "dump", "standby", "doctor", "help"])
         self.assertIn("standby", offered("stan"))
-        self.assertEqual(offered("help", "d"), ["dump"])
+        self.assertEqual(offered("help", "d"), ["dump", "doctor"])
 
     def test_a_program_to_launch(self):
         for words in (["--", "slee"], ["-q", "slee"], ["standby", "slee"], ["slee"]):
@@ -104,7 +104,8 @@ class Bash(unittest.TestCase):
 
     def test_pids_have_their_command_lines(self):
         first, second = self.pids
-        for words in (["-p", ""], ["dump", "--pid", ""], ["--pid", "="], ["dump", ""], ["-q", ""]):
+        for words in (["-p", ""], ["dump", "--pid", ""], ["--pid", "="], ["dump", ""], ["-q", ""],
+                      ["doctor", ""]):
             lines = offered(*words)
             self.assertIn(f"{first} a ?[31m0 1000", [" ".join(l.split()) for l in lines])
             numbers = [line.split()[0] for line in lines]

@@ -184,6 +184,9 @@ static const struct {
     {"-q|--", "record: give -p PID or a command to launch"},
     {"dump", "dump: give -p PID"},
     {"dump|python", "python: dump takes process ids: wallspy dump -p PID"},
+    {"doctor|python", "python: doctor takes a process id: wallspy doctor -p PID"},
+    {"doctor|1|2", "doctor looks at one process: give one PID"},
+    {"doctor|-s|1", "--subprocesses is an option of wallspy record, not of doctor"},
     {"standby", "standby needs a command to run"},
     {"--native=off|--no-python|1", "--native=off with --no-python leaves nothing to show"},
     {"dump|--freeze|--no-stop|1", "--freeze stops all threads, --no-stop none: choose one"},
@@ -201,6 +204,17 @@ START_TEST(mistakes_are_one_line)
         ck_assert_int_eq(err.code, -EINVAL);
         options_release(&o);
     }
+}
+END_TEST
+
+START_TEST(doctor_needs_no_process)
+{
+    struct options o = good("doctor");
+    ck_assert(o.command == COMMAND_DOCTOR && o.n_pids == 0 && !o.json);
+    options_release(&o);
+    o = good("doctor|12|--json");
+    ck_assert(o.n_pids == 1 && o.pids[0] == 12 && o.json);
+    options_release(&o);
 }
 END_TEST
 
@@ -284,4 +298,5 @@ END_TEST
 
 CHECK_MAIN("options", 20, pids_are_found_in_every_shape, the_blogs_line_runs_as_it_stands,
            options_end_at_the_first_operand, every_flag_reaches_its_field, defaults,
-           mistakes_are_one_line, help_version_and_nothing, help_fits_the_terminal, durations)
+           mistakes_are_one_line, doctor_needs_no_process, help_version_and_nothing,
+           help_fits_the_terminal, durations)
