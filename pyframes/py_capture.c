@@ -36,6 +36,7 @@ struct py_capture {
     struct py_scratch *own_scratch; /* NULL: it is borrowed */
     struct py_code_record *codes;
     _Atomic(const struct py_tasks *) tasks; /* NULL: not wanted, or not known yet */
+    atomic_bool all_locals;                 /* not arguments alone; before LOCALS is set */
     atomic_bool locals;                     /* wanted */
     struct foreign_state foreign[MAX_FOREIGN];
     size_t next_foreign; /* the worker's: which is replaced next */
@@ -87,8 +88,9 @@ void py_capture_tasks(struct py_capture *c, const struct py_tasks *tasks)
     atomic_store_explicit(&c->tasks, tasks, memory_order_release);
 }
 
-void py_capture_locals(struct py_capture *c)
+void py_capture_locals(struct py_capture *c, bool all)
 {
+    atomic_store_explicit(&c->all_locals, all, memory_order_relaxed);
     atomic_store_explicit(&c->locals, true, memory_order_release);
 }
 
@@ -220,7 +222,8 @@ uint32_t py_capture_thread(struct py_capture *c, struct mem *recording, pid_t ns
         py_task_record(tasks, recording, thread_states[i]);
     py_code_record_stack(c->codes, recording, &c->scratch->stack);
     if (atomic_load_explicit(&c->locals, memory_order_acquire))
-        py_locals_record(c->rt, recording, &c->scratch->stack);
+        py_locals_record(c->rt, recording, &c->scratch->stack,
+                         atomic_load_explicit(&c->all_locals, memory_order_relaxed));
     return n;
 }
 

@@ -28,8 +28,8 @@ bool py_capture_tick(struct py_capture *c, struct mem *live);
 /* From now on py_capture_thread() also reads the memory that py_task_read() will need.  Borrows
  * TASKS.  May be called by another thread. */
 void py_capture_tasks(struct py_capture *c, const struct py_tasks *tasks);
-/* The same for py_locals_add(). */
-void py_capture_locals(struct py_capture *c);
+/* The same for py_locals_add(), of arguments or of ALL variables. */
+void py_capture_locals(struct py_capture *c, bool all);
 /* Captures of the thread whose last state is OWN take STATE, too, as long as it exists and before
  * its own: the thread runs it though another thread made it.  The second ends that.  May be called
  * by another thread. */

@@ -24,8 +24,9 @@ struct value {
     struct py_chars chars;
     uint8_t bytes[MAX_BYTES_SHOWN];
 };
-struct argument {
+struct variable {
     struct py_chars name;
+    uint64_t addr; /* of its object */
     struct value value;
 };
 
@@ -133,9 +134,26 @@ static uint32_t count_arguments(const struct py_layout *l, struct mem *mem, uint
     return positional + keyword_only + !!(flags & VARIABLE) + !!(flags & KEYWORDS);
 }
 
-/* Argument I of F.  False: it has no value now, or cannot be read. */
-static bool read_argument(const struct py_runtime *rt, struct mem *mem, const struct py_frame *f,
-                          uint32_t i, struct argument *ret)
+/* How many variables F's function has, *RET_ARGUMENTS of them its arguments, which are the first;
+ * with ALL those that are no arguments, too.  Source: co_varnames, from 3.11 on co_localsplusnames,
+ * which has cells, too. */
+static uint32_t count_variables(const struct py_layout *l, struct mem *mem, uint64_t code, bool all,
+                                uint32_t *ret_arguments)
+{
+    uint32_t n = count_arguments(l, mem, code);
+    uint64_t names, size;
+    *ret_arguments = n;
+    n = n < PY_LOCALS_MAX_ARGUMENTS ? n : PY_LOCALS_MAX_ARGUMENTS;
+    if (!all || l->frame.locals == PY_ABSENT || l->code.argcount == PY_ABSENT ||
+        mem_read_u64(mem, code + l->code.variables, &names) < 0 ||
+        mem_read_u64(mem, body_of(l, names), &size) < 0)
+        return n;
+    return size < PY_LOCALS_MAX_VARIABLES ? (uint32_t)size : PY_LOCALS_MAX_VARIABLES;
+}
+
+/* Variable I of F.  False: it has no value now, or cannot be read. */
+static bool read_variable(const struct py_runtime *rt, struct mem *mem, const struct py_frame *f,
+                          uint32_t i, struct variable *ret)
 {
     const struct py_layout *l = &rt->layout;
     uint64_t names, name, object;
@@ -147,19 +165,22 @@ static bool read_argument(const struct py_runtime *rt, struct mem *mem, const st
     object &= ~(uint64_t)l->traits.executable_tags;
     if (!object)
         return false;
+    ret->addr = object;
     read_value(rt, mem, object, &ret->value);
     return true;
 }
 
 void py_locals_record(const struct py_runtime *rt, struct mem *recording,
-                      const struct py_stack *stack)
+                      const struct py_stack *stack, bool all)
 {
-    struct argument argument;
+    struct variable variable;
+    uint32_t arguments;
+    uint32_t left = PY_LOCALS_MAX_TOTAL;
     for (size_t i = 0; i < stack->n && i < PY_LOCALS_MAX_FRAMES; i++) {
         const struct py_frame *f = &stack->frames[i];
-        uint32_t n = count_arguments(&rt->layout, recording, f->code);
-        for (uint32_t k = 0; k < n && k < PY_LOCALS_MAX_ARGUMENTS; k++)
-            (void)read_argument(rt, recording, f, k, &argument);
+        uint32_t n = count_variables(&rt->layout, recording, f->code, all, &arguments);
+        for (uint32_t k = 0; k < n && left; k++, left--)
+            (void)read_variable(rt, recording, f, k, &variable);
     }
 }
 
@@ -244,19 +265,35 @@ static void add_value(const struct value *v, struct text *out)
     }
 }
 
-static void add_argument(const struct argument *a, struct text *out)
+/* Appends the name of V, and "=" or whatever stands BEHIND it, and its value to VALUE, which may be
+ * the same text. */
+static void add_variable(const struct variable *v, const char *behind, struct text *out,
+                         struct text *value)
 {
     struct text name = {0};
     text_add(&name, "");
-    py_chars_add(&a->name, &name);
-    text_add(out, out->len ? ", " : "");
+    py_chars_add(&v->name, &name);
     text_add_tame(out, name.s, utf8_cut(name.s, name.len, MAX_VALUE_COLUMNS));
-    text_add(out, "=");
+    text_add(out, behind);
     if (secrets_is_name(name.s, name.len))
-        text_add(out, "***");
+        text_add(value, "***");
     else
-        add_value(&a->value, out);
+        add_value(&v->value, value);
     text_release(&name);
+}
+
+/* A variable of the last frame of L. */
+static void keep(struct py_locals *l, const struct variable *v, bool argument)
+{
+    struct text name = {0};
+    struct text value = {0};
+    text_add(&name, "");
+    text_add(&value, "");
+    add_variable(v, "", &name, &value);
+    l->variables = array_reserve(l->variables, &l->variables_capacity, l->n_variables + 1,
+                                 sizeof *l->variables);
+    l->variables[l->n_variables++] =
+        (struct py_local){l->n - 1, argument, v->addr, name.s, value.s};
 }
 
 static struct text *next_text(struct py_locals *l)
@@ -272,25 +309,55 @@ static struct text *next_text(struct py_locals *l)
 }
 
 void py_locals_add(struct py_locals *l, const struct py_runtime *rt, struct mem *mem,
-                   const struct py_frame *f)
+                   const struct py_frame *f, bool all)
 {
     struct text *out = next_text(l);
-    struct argument argument;
-    uint32_t n = count_arguments(&rt->layout, mem, f->code);
-    for (uint32_t i = 0; i < n && i < PY_LOCALS_MAX_ARGUMENTS; i++)
-        if (read_argument(rt, mem, f, i, &argument))
-            add_argument(&argument, out);
-    if (out->len && n > PY_LOCALS_MAX_ARGUMENTS)
+    struct variable variable;
+    uint32_t arguments;
+    uint32_t n = count_variables(&rt->layout, mem, f->code, all, &arguments);
+    for (uint32_t i = 0; i < n; i++) {
+        if (!read_variable(rt, mem, f, i, &variable))
+            continue;
+        if (i < arguments && i < PY_LOCALS_MAX_ARGUMENTS) {
+            text_add(out, out->len ? ", " : "");
+            add_variable(&variable, "=", out, out);
+        }
+        if (all)
+            keep(l, &variable, i < arguments);
+    }
+    if (out->len && arguments > PY_LOCALS_MAX_ARGUMENTS)
         text_add(out, ", …");
+}
+
+void py_variables_free(struct py_local *variables, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        free(variables[i].name);
+        free(variables[i].value);
+    }
+    free(variables);
+}
+
+struct py_local *py_locals_take(struct py_locals *l, size_t *ret_n)
+{
+    struct py_local *variables = l->variables;
+    *ret_n = l->n_variables;
+    l->variables = NULL;
+    l->n_variables = l->variables_capacity = 0;
+    return variables;
 }
 
 void py_locals_clear(struct py_locals *l)
 {
+    size_t n = 0;
+    struct py_local *variables = py_locals_take(l, &n);
+    py_variables_free(variables, n);
     l->n = 0;
 }
 
 void py_locals_release(struct py_locals *l)
 {
+    py_locals_clear(l);
     for (size_t i = 0; i < l->capacity; i++)
         text_release(&l->frames[i]);
     free(l->frames);

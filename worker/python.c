@@ -44,7 +44,7 @@ struct python *python_new(const struct target_process *s, struct py_runtime *run
     python->runtime = runtime;
     python->capture = py_capture_new(runtime, s->scratch);
     if (s->want_locals)
-        py_capture_locals(python->capture);
+        py_capture_locals(python->capture, s->want_all_locals);
     python->codes = py_codes_new(runtime, s->live, s->profile, s->codes);
     python->merger = py_merger_new(runtime);
     python->gc = py_gc_new(runtime, s->live);

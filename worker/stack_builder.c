@@ -60,6 +60,7 @@ void stack_builder_prepare(const struct stack_builder *st, struct target_process
 {
     s->want_tasks = st->options.tasks;
     s->want_locals = st->options.locals;
+    s->want_all_locals = st->options.all_locals;
     s->no_python = st->options.no_python && !st->options.gil_only;
 }
 
@@ -211,7 +212,8 @@ static frame_id frame_of(struct stack_builder *st, struct target_process *s,
     st->unknown_code += py_code_resolve(s->python->codes, snapshot->mem,
                                         &st->python.frames[f->index], &ret, &hidden) < 0;
     if (st->options.locals && !hidden)
-        py_locals_add(&st->locals, s->python->runtime, snapshot->mem, &st->python.frames[f->index]);
+        py_locals_add(&st->locals, s->python->runtime, snapshot->mem, &st->python.frames[f->index],
+                      st->options.all_locals);
     return hidden ? (frame_id){0} : ret;
 }
 

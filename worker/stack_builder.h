@@ -13,6 +13,7 @@ struct stack_options {
     bool no_native, no_python; /* not shown, so not worked out either */
     bool tasks;                /* show which asyncio task runs */
     bool locals;               /* give the arguments of Python's functions */
+    bool all_locals;           /* with LOCALS: and all their variables, one by one */
     bool gil_only;             /* only threads that hold the GIL: others give no stack */
 };
 
@@ -37,8 +38,8 @@ struct built_stack {
     uint64_t python_threads[SNAPSHOT_HOOK_WORDS]; /* the thread states that it runs; 0: no more */
     bool complete;                                /* nothing cut, lost or guessed */
     /* The arguments of its Python frames, outermost first, if they were asked for; the builder's,
-     * until the next stack. */
-    const struct py_locals *locals;
+     * until the next stack.  The variables may be taken. */
+    struct py_locals *locals;
 };
 /* M: a MESSAGE_SAMPLE of S's, with its recorded bytes. */
 struct built_stack stack_builder_build(struct stack_builder *st, struct target_process *s,

@@ -63,7 +63,7 @@ struct target_process {
     struct symbolizer *symbolizer;
     struct python *python; /* the present one; NULL: none (yet) */
     struct python *old_pythons;
-    bool want_tasks, want_locals;
+    bool want_tasks, want_locals, want_all_locals;
     bool no_python;      /* not wanted */
     bool python_refused; /* a version that cannot be read, until an exec */
     struct mounts mounts;

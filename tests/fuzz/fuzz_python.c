@@ -100,10 +100,16 @@ static void tell_arguments(struct mem *mem, const struct py_stack *python)
     enum { MOST_BYTES = 16384 };
     struct py_locals locals = {0};
     for (size_t i = 0; i < python->n; i++) {
-        py_locals_add(&locals, &s.image.rt, mem, &python->frames[i]);
+        py_locals_add(&locals, &s.image.rt, mem, &python->frames[i], true);
         const struct text *text = &locals.frames[i];
         FUZZ_CHECK(text->len < MOST_BYTES && strlen(text->s) == text->len);
         for (const char *at = text->s; *at; at++)
+            FUZZ_CHECK((unsigned char)*at >= ' ' && *at != 0x7f);
+    }
+    for (size_t i = 0; i < locals.n_variables; i++) {
+        const struct py_local *v = &locals.variables[i];
+        FUZZ_CHECK(v->frame < locals.n && strlen(v->name) + strlen(v->value) < MOST_BYTES);
+        for (const char *at = v->value; *at; at++)
             FUZZ_CHECK((unsigned char)*at >= ' ' && *at != 0x7f);
     }
     py_locals_release(&locals);
@@ -183,7 +189,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     recorder_init(&s.recorder);
     s.profile = profile_new(0);
     s.capture = py_capture_new(&s.image.rt, NULL);
-    py_capture_locals(s.capture);
+    py_capture_locals(s.capture, true);
     s.codes = py_codes_new(&s.image.rt, &s.image.mem, s.profile, NULL);
     s.merger = py_merger_new(&s.image.rt);
     sample(&f);
