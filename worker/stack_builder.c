@@ -412,11 +412,19 @@ static void hash_python(const struct stack_builder *st, struct built_stack *ret)
     ret->python_hash = hash;
 }
 
+/* Where native frames are not shown none is missing. */
+static stack_id mark_not_read(const struct stack_builder *st, stack_id stack)
+{
+    if (!st->options.no_native)
+        return profile_push(st->profile, stack, st->native_not_read);
+    return stack.ix ? stack : profile_push(st->profile, stack, st->not_shown);
+}
+
 /* The thread waits for a CPU, and only its Python frames were read, which are STACK. */
 static void finish_unasked(struct stack_builder *st, stack_id stack, struct built_stack *ret)
 {
     ret->plain_stack = stack;
-    ret->settled.stack = profile_push(st->profile, stack, st->native_not_read);
+    ret->settled.stack = mark_not_read(st, stack);
     ret->at.stack = ret->settled.stack;
     ret->at.wait = profile_wait(st->profile, &(struct wait){.kind = WAIT_CPU});
 }
@@ -466,7 +474,7 @@ struct built_stack stack_builder_build(struct stack_builder *st, struct target_p
         return ret;
     }
     if (m->head.flags & SAMPLE_NOT_HELD)
-        stack = profile_push(st->profile, stack, st->native_not_read);
+        stack = mark_not_read(st, stack);
     const struct wait_sample sample = {.target = target_process_for_waits(s),
                                        .m = m,
                                        .recorded = snapshot.mem,

@@ -161,6 +161,20 @@ START_TEST(a_thread_that_was_not_held_says_so)
 }
 END_TEST
 
+START_TEST(frames_that_are_not_shown_are_not_missed)
+{
+    set_up();
+    stack_builder_free(s.builder);
+    s.builder =
+        stack_builder_new(s.profile, NULL, s.waits, &(struct stack_options){.no_native = true});
+    capture(THREAD_RUNNING, -2, STACK_BYTES, 0);
+    message()->head.flags = SAMPLE_NOT_HELD;
+    struct built_stack built = build("");
+    ck_assert_str_eq(mark_of(frame_of(built.at.stack, 0)), "[not shown]");
+    tear_down();
+}
+END_TEST
+
 /* Code in no file, which no call was made from: the caller is found by a look through the stack. */
 START_TEST(guessed_frames_are_marked_and_a_doubt)
 {
@@ -225,6 +239,7 @@ START_TEST(files_have_a_mount_and_devices_none)
 END_TEST
 
 CHECK_MAIN("stack_builder", 20, each_frame_is_where_its_code_was, a_cut_stack_is_marked_at_its_root,
-           a_thread_that_was_not_held_says_so, guessed_frames_are_marked_and_a_doubt,
+           a_thread_that_was_not_held_says_so, frames_that_are_not_shown_are_not_missed,
+           guessed_frames_are_marked_and_a_doubt,
            a_wait_outside_of_any_call_is_for_what_the_kernel_says,
            files_have_a_mount_and_devices_none)
