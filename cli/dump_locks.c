@@ -6,14 +6,6 @@
 
 enum { MOST_LOCKS = 64 }; /* a pass over all of a file's symbols each */
 
-static struct target_process *process_of(const struct process_set *set, process_id id)
-{
-    for (size_t i = 0; i < set->n_alive; i++)
-        if (set->alive[i]->id.ix == id.ix)
-            return set->alive[i];
-    return NULL;
-}
-
 /* The name of I's lock, if an earlier thread of D waits for it too; NULL: none does. */
 static const char *known_name(const struct dump *d, size_t i)
 {
@@ -34,7 +26,7 @@ void dump_locks_name(struct dump *d, const struct process_set *processes)
             continue;
         const char *known = known_name(d, i);
         struct target_process *s =
-            process_of(processes, profile_see_thread(d->profile, t->thread)->process);
+            process_set_find(processes, profile_see_thread(d->profile, t->thread)->process);
         if (known) {
             t->lock = xstrdup(known);
         } else if (s && n++ < MOST_LOCKS) {

@@ -63,15 +63,19 @@ static int name_of(const struct py_thread_names *n, uint64_t thread_id, struct t
     return r < 0 ? r : read_name(n, thread, out);
 }
 
-int py_thread_names_find(struct py_thread_names *n, uint64_t thread_id, struct text *out)
+int py_thread_names_ask(struct py_thread_names *n, uint64_t thread_id, struct text *out)
 {
-    if (n->rt->layout.traits.names_kernel_threads)
-        return -ENOENT;
     if (n->active != 0 && name_of(n, thread_id, out) == 0)
         return 0;
     /* Py_Finalize() and Py_Initialize() make a new dict, elsewhere. */
     int r = py_module_find(n->rt, n->live, "threading", "_active", &n->active);
     return r < 0 ? r : name_of(n, thread_id, out);
+}
+
+int py_thread_names_find(struct py_thread_names *n, uint64_t thread_id, struct text *out)
+{
+    return n->rt->layout.traits.names_kernel_threads ? -ENOENT
+                                                     : py_thread_names_ask(n, thread_id, out);
 }
 
 int py_thread_names_of_state(struct py_thread_names *n, struct mem *recorded, uint64_t thread_state,

@@ -14,7 +14,9 @@ struct py_thread_names *py_thread_names_new(const struct py_runtime *rt, struct 
  * that took over its pthread_t.  Returns 0; a negative errno: threading does not know it, or not
  * yet, or this version tells the kernel itself. */
 int py_thread_names_find(struct py_thread_names *names, uint64_t thread_id, struct text *out);
-/* The same for the thread that THREAD_STATE belonged to when RECORDED was captured. */
+/* The same in every version: the kernel has the main thread's name and 15 bytes of others' only. */
+int py_thread_names_ask(struct py_thread_names *names, uint64_t thread_id, struct text *out);
+/* As py_thread_names_find(), for the thread whose state THREAD_STATE was in RECORDED. */
 int py_thread_names_of_state(struct py_thread_names *names, struct mem *recorded,
                              uint64_t thread_state, struct text *out);
 struct py_thread_names *py_thread_names_free(struct py_thread_names *names); /* NULL is fine */

@@ -81,6 +81,14 @@ void process_set_report(const struct process_set *set, struct profile *p)
     }
 }
 
+struct target_process *process_set_find(const struct process_set *set, process_id id)
+{
+    for (size_t i = 0; i < set->n_alive; i++)
+        if (set->alive[i]->id.ix == id.ix)
+            return set->alive[i];
+    return NULL;
+}
+
 size_t process_set_alive(const struct process_set *set, process_id *ret, size_t most)
 {
     for (size_t i = 0; i < most && i < set->n_alive; i++)

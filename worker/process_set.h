@@ -30,6 +30,8 @@ uint64_t process_set_urgency(const struct process_set *set);
 void process_set_end(struct process_set *set, struct target_process *s);
 /* Puts the counts of all unwinders and modules into P. */
 void process_set_report(const struct process_set *set, struct profile *p);
+/* The process that the profile calls ID; NULL: it has ended, or is none of these. */
+struct target_process *process_set_find(const struct process_set *set, process_id id);
 /* Fills RET with the sampled processes that have not ended, oldest first, MOST at most, and returns
  * how many there are. */
 size_t process_set_alive(const struct process_set *set, process_id *ret, size_t most);
