@@ -13,6 +13,7 @@
 #include "cli/dump_tasks.h"
 #include "cli/dump_waits.h"
 #include "cli/exit_codes.h"
+#include "cli/pyspy_dump.h"
 #include "cli/signals.h"
 #include "cli/targets.h"
 #include "cli/terminal.h"
@@ -73,6 +74,7 @@ static void keep_arguments(struct dumped *d, const struct built_stack *s)
     d->arguments = xcalloc(d->n_arguments, sizeof *d->arguments);
     for (size_t i = 0; i < d->n_arguments; i++)
         d->arguments[i] = xstrdup(s->locals->frames[i].s);
+    d->variables = py_locals_take(s->locals, &d->n_variables);
 }
 
 /* Called again for a thread whose stack was not complete. */
@@ -148,6 +150,7 @@ static struct recording_config configure(const struct options *o)
         .no_python = o->view.no_python,
         .tasks = o->tasks,
         .locals = o->locals,
+        .all_locals = o->as_py_spy,
     };
     return (struct recording_config){.sampler = sampler,
                                      .stacks = stacks,
@@ -181,11 +184,9 @@ static int capture(struct recording *r, const pid_t *pids, size_t n, bool *ret_o
     return EXIT_OK;
 }
 
-static int print(const struct options *o, struct dump *dump, const struct process_set *processes)
+/* All that a dump says beside stacks: it takes half a second. */
+static void look(const struct options *o, struct dump *dump, const struct process_set *processes)
 {
-    add_missing(dump);
-    if (dump->n) /* qsort(3) takes no NULL */
-        qsort(dump->threads, dump->n, sizeof *dump->threads, by_process_and_tid);
     if (!o->view.no_python)
         dump_tasks_read(dump, processes);
     dump_tasks_link(dump);
@@ -201,14 +202,30 @@ static int print(const struct options *o, struct dump *dump, const struct proces
     dumped_call(dump);
     dump_look_wait(dump, o->twice_ns ? o->twice_ns : LOOK_NS, o->twice_ns > 0);
     dump_look_end(dump);
-    signals_let_broken_pipe_end(); /* no thread is held now */
+}
+
+static int write_dump(const struct options *o, struct dump *dump)
+{
     struct dump_style style = {.full = o->full || o->view.internals,
                                .locals = o->locals,
                                .twice = o->twice_ns > 0,
                                .subprocesses = o->subprocesses,
                                .filtered = o->threads.n > 0,
                                .width = (size_t)terminal_data_width()};
-    int error = o->json ? dump_json(dump, stdout) : dump_text(dump, &style, stdout);
+    return o->json ? dump_json(dump, stdout) : dump_text(dump, &style, stdout);
+}
+
+static int print(const struct options *o, struct dump *dump, const struct process_set *processes)
+{
+    add_missing(dump);
+    if (dump->n) /* qsort(3) takes no NULL */
+        qsort(dump->threads, dump->n, sizeof *dump->threads, by_process_and_tid);
+    if (o->as_py_spy)
+        dump->view = view_new(dump->profile, &o->view);
+    else
+        look(o, dump, processes);
+    signals_let_broken_pipe_end(); /* no thread is held now */
+    int error = o->as_py_spy ? pyspy_dump(dump, processes, o, stdout) : write_dump(o, dump);
     if (fflush(stdout) != 0 && !error)
         error = -errno;
     view_free(dump->view);
@@ -236,6 +253,8 @@ int dump_main(const struct options *o)
     signals_block_terminal_stop(); /* not with a thread held, or about to be */
     code = capture(r, pids, n, &one_missing);
     signals_let_terminal_stop();
+    if (code == EXIT_OK && o->as_py_spy)
+        code = pyspy_dump_check(recording_profile(r), o);
     if (code == EXIT_OK)
         code = print(o, &dump, recording_processes(r));
     if (code == EXIT_OK && dump.n == 0) {

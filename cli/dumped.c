@@ -141,12 +141,13 @@ void dumped_release(struct dumped *t)
     for (size_t i = 0; i < t->n_arguments; i++)
         free(t->arguments[i]);
     free(t->arguments);
+    py_variables_free(t->variables, t->n_variables);
     free(t->called);
     free(t->lock);
 }
 
-const char *dumped_arguments(const struct dumped *t, const struct shown_frame *stack, size_t n,
-                             size_t at)
+size_t dumped_python_frame(const struct dumped *t, const struct shown_frame *stack, size_t n,
+                           size_t at)
 {
     size_t before = 0;
     size_t all = 0;
@@ -155,5 +156,12 @@ const char *dumped_arguments(const struct dumped *t, const struct shown_frame *s
         all += stack[i].kind == SHOWN_PYTHON;
     }
     bool known = at < n && stack[at].kind == SHOWN_PYTHON && all == t->n_arguments;
-    return known && t->arguments[before][0] ? t->arguments[before] : NULL;
+    return known ? before : SIZE_MAX;
+}
+
+const char *dumped_arguments(const struct dumped *t, const struct shown_frame *stack, size_t n,
+                             size_t at)
+{
+    size_t frame = dumped_python_frame(t, stack, n, at);
+    return frame != SIZE_MAX && t->arguments[frame][0] ? t->arguments[frame] : NULL;
 }

@@ -32,6 +32,8 @@ struct dumped {
     enum futex_kind futex; /* the same by its functions alone */
     char **arguments;      /* of its Python frames, outermost first; NULL: not asked for */
     size_t n_arguments;
+    struct py_local *variables; /* of the same frames, the arguments one by one, and the others */
+    size_t n_variables;
     char *called; /* "main", "commit", "omp worker": tamed, for people; the dump's */
     char *lock; /* the variable that it is, tamed; "": none is known; NULL: it waits for no lock */
     /* Of the look (cli/dump_look.h). */
@@ -72,8 +74,11 @@ long dumped_rank(const struct dump *d, const struct dumped *t); /* of T's proces
  * work. */
 bool dumped_launches(const struct dump *d, const struct dumped *t);
 void dumped_release(struct dumped *t);
-/* The arguments of the Python frame that is shown at AT of STACK, N frames; NULL: it has none,
- * or they are not known. */
+/* Which of T's Python frames is shown at AT of STACK, N frames, the outermost being 0; SIZE_MAX: it
+ * is none, or their variables are not known. */
+size_t dumped_python_frame(const struct dumped *t, const struct shown_frame *stack, size_t n,
+                           size_t at);
+/* The arguments of that frame; NULL: it has none, or they are not known. */
 const char *dumped_arguments(const struct dumped *t, const struct shown_frame *stack, size_t n,
                              size_t at);
 const char *dumped_state(const struct dumped *d); /* "running", "runnable", "blocked", "stopped" */

@@ -12,6 +12,7 @@
 #include "cli/hints.h"
 #include "cli/known_file.h"
 #include "cli/options.h"
+#include "cli/pyspy.h"
 #include "cli/record.h"
 #include "cli/standby.h"
 #include "cli/terminal.h"
@@ -23,6 +24,7 @@ static int (*const commands[COMMAND_COUNT])(const struct options *o) = {
     [COMMAND_DUMP] = dump_main,
     [COMMAND_STANDBY] = standby_main,
     [COMMAND_DOCTOR] = doctor_main,
+    [COMMAND_INSTALL_PY_SPY] = pyspy_install_main,
 };
 
 /* Output that the user asked for goes to stdout; if it is lost wallspy fails. */
@@ -49,7 +51,7 @@ static int run(const struct options *o, enum options_result result, const struct
     case OPTIONS_RUN:
         if (o->argv && hints_recording(o->argv[0]))
             return EXIT_USAGE;
-        return commands[o->command](o);
+        return pyspy_exit_code(o, commands[o->command](o));
     case OPTIONS_NAME:
         if (!hints_recording(o->process_name))
             hints_processes(o->process_name);
@@ -58,7 +60,7 @@ static int run(const struct options *o, enum options_result result, const struct
         options_help(o->command, &t);
         return print_asked(&t);
     case OPTIONS_VERSION:
-        text_add(&t, "wallspy " WALLSPY_VERSION "\n");
+        text_add(&t, o->as_py_spy ? pyspy_version : "wallspy " WALLSPY_VERSION "\n");
         return print_asked(&t);
     case OPTIONS_USAGE:
         return print_usage();

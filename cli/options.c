@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "cli/options_table.h"
+#include "cli/pyspy_args.h"
 
 enum { DEFAULT_RATE_HZ = 100, DEFAULT_BYTES = 256 << 20, MAX_NAME = 32 };
 /* A rate that the user asked for may cost more than the default rate. */
@@ -170,6 +171,11 @@ static int parse_cluster(struct parser *p, const char *arg)
     return 0;
 }
 
+static bool takes_pids(enum command command)
+{
+    return command == COMMAND_RECORD || command == COMMAND_DUMP || command == COMMAND_DOCTOR;
+}
+
 static bool all_digits(const char *s)
 {
     return *s && s[strspn(s, "0123456789")] == '\0';
@@ -187,7 +193,7 @@ static int parse_arguments(struct parser *p)
             o->argv = *p->next ? p->next : NULL;
             return 0;
         }
-        if (arg[0] != '-' && !(o->command != COMMAND_STANDBY && all_digits(arg))) {
+        if (arg[0] != '-' && !(takes_pids(o->command) && all_digits(arg))) {
             o->argv = p->next;
             return 0;
         }
@@ -232,12 +238,21 @@ static int check_doctor(const struct options *o, struct err *err)
     return o->n_pids <= 1 ? 0 : err_set(err, -EINVAL, "doctor looks at one process: give one PID");
 }
 
+static int check_folder(const struct options *o, struct err *err)
+{
+    if (o->argv && !o->argv[1])
+        return 0;
+    return err_set(err, -EINVAL, "install-py-spy takes one folder, such as ~/.local/bin");
+}
+
 static int check(const struct options *o, struct err *err)
 {
     if (o->command == COMMAND_STANDBY)
         return o->argv ? 0 : err_set(err, -EINVAL, "standby needs a command to run");
     if (o->command == COMMAND_DOCTOR)
         return check_doctor(o, err);
+    if (o->command == COMMAND_INSTALL_PY_SPY)
+        return check_folder(o, err);
     if (o->command == COMMAND_DUMP && o->argv)
         return err_set(err, -EINVAL, "%s: dump takes process ids: wallspy dump -p PID", o->argv[0]);
     if (o->argv && names_threads(o))
@@ -288,28 +303,56 @@ static int parse_command(struct parser *p)
     return check_not_command(p, *p->next);
 }
 
-enum options_result options_parse(struct options *ret, int argc, char *const *argv, struct err *err)
+static enum options_result finish(struct parser *p)
 {
-    *ret = (struct options){.rate_hz = DEFAULT_RATE_HZ, .max_bytes = DEFAULT_BYTES};
-    if (argc < 2)
-        return OPTIONS_USAGE;
-    struct parser p = {.o = ret, .next = argv + 1, .err = err, .result = OPTIONS_RUN};
-    if (parse_command(&p) < 0 || parse_arguments(&p) < 0)
-        return OPTIONS_BAD;
-    if (p.result != OPTIONS_RUN)
-        return p.result;
+    struct options *ret = p->o;
     if (ret->max_overhead <= 0)
         ret->max_overhead = ret->rate_given ? default_overhead_with_rate : default_overhead;
     if (ret->process_name)
         return OPTIONS_NAME;
-    return check(ret, err) < 0 ? OPTIONS_BAD : OPTIONS_RUN;
+    return check(ret, p->err) < 0 ? OPTIONS_BAD : OPTIONS_RUN;
+}
+
+/* Reads what is left of wallspy's own command line. */
+static enum options_result parse_own(struct parser *p)
+{
+    if (parse_arguments(p) < 0)
+        return OPTIONS_BAD;
+    return p->result == OPTIONS_RUN ? finish(p) : p->result;
+}
+
+static enum options_result parse_py_spy(struct parser *p)
+{
+    p->o->command = COMMAND_PY_SPY;
+    p->result = pyspy_translate(p->o, p->next, p->err);
+    if (p->result != OPTIONS_RUN)
+        return p->result;
+    p->next = (char *const *)p->o->translated.words + 1;
+    return parse_command(p) < 0 ? OPTIONS_BAD : parse_own(p);
+}
+
+enum options_result options_parse(struct options *ret, int argc, char *const *argv, struct err *err)
+{
+    *ret = (struct options){.rate_hz = DEFAULT_RATE_HZ, .max_bytes = DEFAULT_BYTES};
+    struct parser p = {.o = ret, .next = argv + 1, .err = err, .result = OPTIONS_RUN};
+    if (argc > 0 && str_eq(path_base(argv[0]), "py-spy"))
+        return parse_py_spy(&p);
+    if (argc < 2)
+        return OPTIONS_USAGE;
+    if (parse_command(&p) < 0)
+        return OPTIONS_BAD;
+    return ret->command == COMMAND_PY_SPY && p.result == OPTIONS_RUN ? parse_py_spy(&p)
+                                                                     : parse_own(&p);
 }
 
 void options_release(struct options *o)
 {
     for (size_t i = 0; i < o->threads.n; i++)
         free((char *)o->threads.words[i]);
+    for (size_t i = 0; i < o->translated.n; i++)
+        free((char *)o->translated.words[i]);
     free(o->threads.words);
+    free(o->translated.words);
     free(o->outputs.words);
     free(o->pids);
     text_release(&o->known);

@@ -12,7 +12,15 @@
 #include "base/text.h"
 #include "summary/view.h"
 
-enum command { COMMAND_RECORD, COMMAND_DUMP, COMMAND_STANDBY, COMMAND_DOCTOR, COMMAND_COUNT };
+enum command {
+    COMMAND_RECORD,
+    COMMAND_DUMP,
+    COMMAND_STANDBY,
+    COMMAND_DOCTOR,
+    COMMAND_PY_SPY, /* its line becomes one of record or dump, so it is only asked for help */
+    COMMAND_INSTALL_PY_SPY,
+    COMMAND_COUNT
+};
 
 enum { OPTIONS_LEAST_BYTES = 4 << 20 }; /* of --max-size */
 
@@ -23,7 +31,7 @@ struct word_list {
     size_t n, capacity;
 };
 
-/* Texts are borrowed from argv, but those of THREADS, which are owned. */
+/* Texts are borrowed from argv, but those of THREADS and TRANSLATED, which are owned. */
 struct options {
     enum command command;
     pid_t *pids; /* as asked, each once: a process or a thread of one */
@@ -51,6 +59,10 @@ struct options {
     bool json;                 /* dump, doctor */
     bool freeze, full, locals; /* dump */
     int64_t twice_ns;          /* dump: between the two looks; 0: one is enough */
+    /* It is py-spy's command line, whose output and exit codes are wanted (docs/py-spy.md).  With
+     * it: the line in wallspy's words, owned, NULL at the end; names of files are not cut. */
+    bool as_py_spy, full_filenames;
+    struct word_list translated;
 };
 
 enum options_result {
@@ -64,7 +76,8 @@ enum options_result {
 
 /* Reads ARGV, which must outlive RET.  RET is always filled as far as it went, and is released by
  * options_release() whatever the result.  With OPTIONS_RUN: record has either pids or an argv, dump
- * has pids, standby an argv, doctor one pid at most. */
+ * has pids, standby an argv, doctor one pid at most, install-py-spy an argv of one word.  Called by
+ * the name py-spy (ARGV[0]), or with that as its first word, it reads py-spy's command line. */
 enum options_result options_parse(struct options *ret, int argc, char *const *argv,
                                   struct err *err);
 void options_release(struct options *o);

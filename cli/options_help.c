@@ -3,7 +3,9 @@
 
 #include <stdio.h>
 
-enum { HELP_WIDTH = 79, HELP_COLUMN = 26 };
+#include "cli/pyspy_args.h"
+
+enum { HELP_WIDTH = 79, HELP_COLUMN = 26, COMMAND_COLUMN = 18 };
 
 /* "usage: wallspy ..." for the commands from FIRST to LAST. */
 static void add_usage(unsigned first, unsigned last, struct text *out)
@@ -75,8 +77,8 @@ static void add_commands(struct text *out)
 {
     text_add(out, "\ncommands (record is implied; wallspy help dump has the options of dump):\n");
     for (unsigned i = 0; i < COMMAND_COUNT; i++) {
-        text_addf(out, "  %-10s", command_rows[i].name);
-        text_add_wrapped(out, command_rows[i].summary, 12, 12, HELP_WIDTH);
+        text_addf(out, "  %-*s", COMMAND_COLUMN - 2, command_rows[i].name);
+        text_add_wrapped(out, command_rows[i].summary, COMMAND_COLUMN, COMMAND_COLUMN, HELP_WIDTH);
         text_add(out, "\n");
     }
 }
@@ -90,9 +92,13 @@ void options_help(enum command command, struct text *out)
         add_usage(command, command, out);
         text_addf(out, "\n%s\n", command_rows[command].summary);
     }
+    if (command == COMMAND_PY_SPY) {
+        pyspy_add_help(out);
+        return;
+    }
+    bool launches = command == COMMAND_RECORD || command == COMMAND_STANDBY;
     text_addf(out, "\noptions of %s%s:\n", command_rows[command].name,
-              command == COMMAND_DUMP || command == COMMAND_DOCTOR ? ""
-                                                                   : " (they stand before CMD)");
+              launches ? " (they stand before CMD)" : "");
     add_options(command, out);
     if (command == COMMAND_RECORD)
         text_add(out, "\nexit codes: 0 ok, 1 failed, 2 usage, 3 not permitted, 4 no such process,\n"

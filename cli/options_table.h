@@ -8,7 +8,8 @@ enum {
     FOR_RECORD = 1 << COMMAND_RECORD,
     FOR_DUMP = 1 << COMMAND_DUMP,
     FOR_STANDBY = 1 << COMMAND_STANDBY,
-    FOR_DOCTOR = 1 << COMMAND_DOCTOR
+    FOR_DOCTOR = 1 << COMMAND_DOCTOR,
+    FOR_INSTALL_PY_SPY = 1 << COMMAND_INSTALL_PY_SPY
 };
 
 /* The kind of a value's words; shells complete them. */

@@ -90,7 +90,9 @@ class Bash(unittest.TestCase):
                 self.assertEqual(sorted(offered(*words, cwd=folder)), wanted)
 
     def test_commands(self):
-        self.assertEqual(offered(""), ["record", "dump", "standby", "doctor", "help"])
+        self.assertEqual(offered(""), ["record", "dump", "standby", "doctor", "py-spy",
+                                       "install-py-spy", "help"])
+        self.assertEqual(offered("py-spy", ""), ["dump", "record"])
         self.assertIn("standby", offered("stan"))
         self.assertEqual(offered("help", "d"), ["dump", "doctor"])
 
