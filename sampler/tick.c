@@ -48,6 +48,14 @@ static bool stop_tells(const struct sampler *s, const struct thread *t)
            !syscall_restarts_late(t->sampled.place.syscall);
 }
 
+/* T seems to wait for a CPU: is it left alone, and its wait sampled?  It may have fallen asleep
+ * since it was viewed.  Its counts are those of that sleep then, and would prove a wait for a CPU as
+ * long as it sleeps; the next tick finds it asleep. */
+static bool leave_waiting(struct sampler *s, struct thread *t, int64_t now_ns)
+{
+    return waiters_leave(s, t) && (thread_read_state(s, t) != 'R' || capture_waiting(s, t, now_ns));
+}
+
 /* T runs or waits for a CPU. */
 static void visit_runnable(struct sampler *s, struct thread *t, int64_t now_ns)
 {
@@ -61,7 +69,7 @@ static void visit_runnable(struct sampler *s, struct thread *t, int64_t now_ns)
     enum thread_state state = stop_tells(s, t) ? THREAD_RUNNING_OR_RUNNABLE : on_cpu_state(s, t);
     s->waiting |= state == THREAD_RUNNABLE || t->displaced;
     t->process->ran = true;
-    if (state == THREAD_RUNNABLE && waiters_leave(s, t) && capture_waiting(s, t, now_ns))
+    if (state == THREAD_RUNNABLE && leave_waiting(s, t, now_ns))
         return;
     claim_found(t, state);
     stop_requests_queue(s, t, now_ns);

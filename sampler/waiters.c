@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "sampler/on_cpu.h"
 #include "sampler/state.h"
+#include "sampler/thread_files.h"
 
 enum {
     LOOK_AGAIN_NS = 100 * NS_PER_MS, /* at a thread that seems to wait: it may have a wrong base */
@@ -60,7 +61,7 @@ bool waiters_still(struct sampler *s, struct thread *t)
     if (s->tick_ns - t->wait_seen_ns < LOOK_AGAIN_NS)
         return true;
     t->wait_seen_ns = s->tick_ns;
-    return on_cpu_state(s, t) == THREAD_RUNNABLE;
+    return thread_read_state(s, t) == 'R' && on_cpu_state(s, t) == THREAD_RUNNABLE;
 }
 
 void waiters_moved(struct thread *t)

@@ -35,13 +35,16 @@ static void set_up(void)
         thread.fds[i] = -1;
     thread.fds[FILE_SCHEDSTAT] = memfd_create("schedstat", MFD_CLOEXEC);
     thread.fds[FILE_SCHED] = memfd_create("sched", MFD_CLOEXEC);
-    ck_assert(thread.fds[FILE_SCHEDSTAT] >= 0 && thread.fds[FILE_SCHED] >= 0);
+    thread.fds[FILE_STAT] = memfd_create("stat", MFD_CLOEXEC);
+    ck_assert(thread.fds[FILE_SCHEDSTAT] >= 0 && thread.fds[FILE_SCHED] >= 0 &&
+              thread.fds[FILE_STAT] >= 0);
 }
 
 static void tear_down(void)
 {
     close(thread.fds[FILE_SCHEDSTAT]);
     close(thread.fds[FILE_SCHED]);
+    close(thread.fds[FILE_STAT]);
     sampler_free(sampler);
 }
 
@@ -68,6 +71,18 @@ static void kernel_says(uint64_t run_ns, int ahead, uint64_t since_ns)
                    RUNS - ahead, 10, RUNS - ahead - 10);
     write_file(thread.fds[FILE_SCHED], text);
     thread.sched = (struct schedstat){.run_ns = run_ns, .runs = RUNS};
+}
+
+/* And its state is STATE, in proc_pid_stat(5). */
+static void kernel_says_state(char state)
+{
+    char text[256];
+    (void)snprintf(
+        text, sizeof text,
+        "7 (burn) %c 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 5 0 0 0 0 0 0 0 0 0 0 0 0 0 0 "
+        "0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
+        state);
+    write_file(thread.fds[FILE_STAT], text);
 }
 
 static enum thread_state state(void)
@@ -171,10 +186,26 @@ START_TEST(a_wait_is_looked_at_again_after_a_while)
     kernel_says(RUN_NS, 0, 0);
     ck_assert_int_eq(state(), THREAD_RUNNABLE);
     sampler->tick_ns = thread.wait_seen_ns = NS_PER_S;
+    kernel_says_state('R');
     kernel_says(RUN_NS, 1, 0);
     ck_assert(waiters_still(sampler, &thread));
     sampler->tick_ns += NS_PER_S / 10;
     ck_assert_msg(!waiters_still(sampler, &thread), "it runs");
+    tear_down();
+}
+END_TEST
+
+/* Of one that sleeps the run count is not ahead of its switches, either. */
+START_TEST(who_sleeps_waits_for_no_cpu)
+{
+    set_up();
+    kernel_says(RUN_NS, 0, 0);
+    sampler->tick_ns = NS_PER_S;
+    kernel_says_state('R');
+    ck_assert(waiters_still(sampler, &thread));
+    sampler->tick_ns += NS_PER_S / 10;
+    kernel_says_state('S');
+    ck_assert(!waiters_still(sampler, &thread));
     tear_down();
 }
 END_TEST
@@ -225,5 +256,5 @@ END_TEST
 CHECK_MAIN("waiters", 20, the_schedulers_text_is_parsed, run_count_and_switches_tell_who_waits,
            the_thread_that_the_sampler_displaced_was_running,
            without_a_known_base_a_thread_is_asked, a_wrong_base_silences_no_thread,
-           a_wait_is_looked_at_again_after_a_while, chance_decides_who_is_asked,
-           no_more_are_asked_than_may_be_pending)
+           a_wait_is_looked_at_again_after_a_while, who_sleeps_waits_for_no_cpu,
+           chance_decides_who_is_asked, no_more_are_asked_than_may_be_pending)
