@@ -49,8 +49,8 @@ static bool stop_tells(const struct sampler *s, const struct thread *t)
 }
 
 /* T seems to wait for a CPU: is it left alone, and its wait sampled?  It may have fallen asleep
- * since it was viewed.  Its counts are those of that sleep then, and would prove a wait for a CPU as
- * long as it sleeps; the next tick finds it asleep. */
+ * since it was viewed.  Its counts are those of that sleep then, and would prove a wait for a CPU
+ * as long as it sleeps; the next tick finds it asleep. */
 static bool leave_waiting(struct sampler *s, struct thread *t, int64_t now_ns)
 {
     return waiters_leave(s, t) && (thread_read_state(s, t) != 'R' || capture_waiting(s, t, now_ns));

@@ -13,6 +13,12 @@ bool cursor_take(struct cursor *c, const char *literal)
     return true;
 }
 
+void cursor_skip_spaces(struct cursor *c)
+{
+    while (c->s < c->end && (*c->s == ' ' || *c->s == '\t'))
+        c->s++;
+}
+
 bool cursor_u64(struct cursor *c, unsigned base, uint64_t *ret)
 {
     const char *after = parse_u64(c->s, c->end, base, ret);

@@ -11,3 +11,5 @@ struct cursor {
 /* Each moves behind the text that it took, or returns false. */
 bool cursor_take(struct cursor *c, const char *literal);
 bool cursor_u64(struct cursor *c, unsigned base, uint64_t *ret); /* see parse_u64() */
+/* Moves behind all spaces and tabs, if there are any. */
+void cursor_skip_spaces(struct cursor *c);

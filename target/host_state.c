@@ -138,8 +138,7 @@ static bool find_number(const char *text, size_t len, const char *name, uint64_t
     for (const char *line = text; line < end;) {
         struct cursor c = {line, end};
         if (cursor_take(&c, name)) {
-            while (cursor_take(&c, " ") || cursor_take(&c, "\t"))
-                ;
+            cursor_skip_spaces(&c);
             return cursor_u64(&c, 10, ret) && c.s < end; /* else its last digits may be missing */
         }
         const char *newline = memchr(line, '\n', (size_t)(end - line));

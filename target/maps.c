@@ -95,8 +95,8 @@ static bool parse_line(struct cursor c, struct mapping *m, const struct mapping 
     /* Without a path the line ends here, or behind one space. */
     if (!cursor_u64(&c, 10, &m->inode) || (c.s < c.end && *c.s != ' '))
         return false;
-    while (cursor_take(&c, " "))
-        continue;
+    while (c.s < c.end && *c.s == ' ') /* a path may begin with a tab */
+        c.s++;
     take_path(&c, m, last, strings);
     return true;
 }

@@ -14,12 +14,10 @@ static bool find_value(const char *text, size_t len, const char *name, struct cu
     if (!at)
         return false;
     *ret = (struct cursor){at + strlen(name), text + len};
-    while (cursor_take(ret, " ")) {
-    }
+    cursor_skip_spaces(ret);
     if (!cursor_take(ret, ":"))
         return false;
-    while (cursor_take(ret, " ")) {
-    }
+    cursor_skip_spaces(ret);
     return true;
 }
 
