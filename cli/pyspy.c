@@ -67,8 +67,8 @@ int pyspy_install_main(const struct options *o)
     char *link = xasprintf("%s/py-spy", o->argv[0]);
     int error = make_link(self, link);
     if (error < 0) {
-        terminal_error("cannot make %s: %s. Remove what is there, or choose another folder.", link,
-                       strerror(-error));
+        terminal_error("cannot make %s: %s. %s another folder.", link, strerror(-error),
+                       error == -EEXIST ? "Remove what is there, or choose" : "Choose");
     } else {
         terminal_info("%s is a link to %s; rm undoes it", link, self);
         check_path(link);

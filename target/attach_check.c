@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -316,7 +317,9 @@ static void find_obstacle(struct attach_check *ret, pid_t number)
 
 void attach_check(struct attach_check *ret, pid_t number)
 {
-    *ret = (struct attach_check){.pid = number, .caller = getuid()};
+    *ret = (struct attach_check){.pid = number,
+                                 .caller = getuid(),
+                                 .no_new_privs = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1};
     find_obstacle(ret, number);
     if (may_be_gvisors(ret->obstacle) && container_is_gvisor())
         ret->obstacle = ATTACH_GVISOR;

@@ -46,6 +46,7 @@ struct attach_check {
     pid_t tracer;         /* ATTACH_TRACED */
     char tracer_comm[16];
     uid_t owner, caller;              /* of the process; wallspy's */
+    bool no_new_privs;                /* wallspy's: sudo has no effect, prctl(2) */
     char owner_name[USER_NAME_BYTES]; /* ATTACH_OTHER_USER: "" if unknown */
     char kernel[KERNEL_BYTES];        /* ATTACH_OLD_KERNEL: its release, cut */
     int error;                        /* ATTACH_UNREADABLE: errno */

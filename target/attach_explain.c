@@ -54,6 +54,16 @@ static void add_pod_ways(const struct attach_check *c, const char *profile,
     text_add(add_way(ways, "next time"), "securityContext: {capabilities: {add: [SYS_PTRACE]}}");
 }
 
+/* Returns the line, for more words. */
+static struct text *add_sudo(const struct attach_check *c, struct attach_ways *ways)
+{
+    struct text *line = add_way(ways, "with root");
+    text_addf(line, "sudo wallspy -p %s", written(c->pid).s);
+    if (c->no_new_privs)
+        text_add(line, ", from a shell without no_new_privs");
+    return line;
+}
+
 static void add_capability_ways(const struct attach_check *c, const char *command,
                                 struct attach_ways *ways)
 {
@@ -72,7 +82,7 @@ static void add_capability_ways(const struct attach_check *c, const char *comman
                  "docker --cap-add=SYS_PTRACE; kubernetes: an ephemeral debug "
                  "container with SYS_PTRACE that shares the pid namespace");
     } else {
-        text_addf(add_way(ways, "with root"), "sudo wallspy -p %s", written(c->pid).s);
+        (void)add_sudo(c, ways);
     }
 }
 
@@ -161,8 +171,8 @@ static void add_namespace_ways(const struct attach_check *c, const char *command
     (void)command;
     text_add(add_way(ways, "now"),
              "run wallspy in its container (docker exec, podman exec, kubectl exec)");
-    text_addf(add_way(ways, "with root"), "sudo wallspy -p %s%s", written(c->pid).s,
-              c->container.user_namespace ? ", outside of this container or sandbox" : "");
+    text_add(add_sudo(c, ways),
+             c->container.user_namespace ? ", outside of this container or sandbox" : "");
 }
 
 static void add_tracer_ways(const struct attach_check *c, const char *command,
@@ -208,8 +218,10 @@ static void add_other_user(const struct attach_check *c, struct text *cause)
         text_addf(cause, "%s (uid %u)", c->owner_name, c->owner);
     else
         text_addf(cause, "uid %u", c->owner);
-    text_addf(cause, ", you are uid %u. %s", c->caller,
-              c->caller == 0 ? "Needs CAP_SYS_PTRACE." : "Ask its owner, or use sudo.");
+    const char *way = c->caller == 0    ? "Needs CAP_SYS_PTRACE."
+                      : c->no_new_privs ? "Ask its owner: sudo has no effect here (no_new_privs)."
+                                        : "Ask its owner, or use sudo.";
+    text_addf(cause, ", you are uid %u. %s", c->caller, way);
 }
 
 static void add_ended(const struct attach_check *c, struct text *cause)

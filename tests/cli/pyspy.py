@@ -300,7 +300,10 @@ class Install(Named):
         self.assertEqual(ran.code, 1)
         self.assertIn("cannot make other/py-spy: File exists. Remove", " ".join(ran.stderr.split()))
         self.assertEqual(pathlib.Path("other/py-spy").read_text(encoding="ascii"), "its own")
-        self.assertEqual(call([programs["wallspy"], "install-py-spy", "missing"]).code, 1)
+        ran = call([programs["wallspy"], "install-py-spy", "missing"])
+        self.assertEqual(ran.code, 1)
+        self.assertIn("missing/py-spy: No such file or directory. Choose another folder.",
+                      " ".join(ran.stderr.split()))
 
     def test_what_callers_will_find(self):
         """Ray and others ask PATH."""

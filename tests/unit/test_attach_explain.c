@@ -20,6 +20,17 @@ static const struct {
      "cannot attach to 1 (x): Yama's ptrace_scope is 2: only root may\n"
      "attach.\n"
      "  with root  sudo wallspy -p 1"},
+    {{.obstacle = ATTACH_YAMA, .pid = 1, .yama_scope = 2, .caller = 1000, .no_new_privs = true},
+     "cannot attach to 1 (): Yama's ptrace_scope is 2: only root may\n"
+     "attach.\n"
+     "  with root  sudo wallspy -p 1, from a shell without no_new_privs"},
+    {{.obstacle = ATTACH_OTHER_USER,
+      .pid = 1,
+      .owner_name = "NAME",
+      .caller = 1003,
+      .no_new_privs = true},
+     "cannot attach to 1: it belongs to NAME (uid 0), you are uid 1003.\n"
+     "Ask its owner: sudo has no effect here (no_new_privs)."},
     {{.obstacle = ATTACH_YAMA, .pid = 1, .comm = "x", .yama_scope = 2, .caller = 0},
      "cannot attach to 1 (x): Yama's ptrace_scope is 2: only root may\n"
      "attach.\n"
