@@ -66,6 +66,10 @@ static const struct {
     {"VMThread::wait_for_operation",
      "VMThread::run!libjvm.so > VMThread::loop!libjvm.so > VMThread::wait_for_operation!libjvm.so "
      "> Monitor::wait!libjvm.so > pthread_cond_wait!libc.so.6 > futex [blocked]"},
+    {"runtime.netpoll",
+     "runtime.mcall!app > runtime.findRunnable!app > runtime.netpoll!app > "
+     "internal/runtime/syscall.EpollWait!app > internal/runtime/syscall.Syscall6!app > "
+     "epoll_pwait [blocked]"},
     {"runtime.stopm",
      "runtime.mcall!server > runtime.park_m!server > runtime.findRunnable!server > "
      "runtime.stopm!server > runtime.mPark!server > runtime.notesleep!server > "
@@ -188,7 +192,6 @@ static const struct {
     {"tokio", "tokio::runtime::io::driver::Driver::turn!app > mio::poll::Poll::poll!app > "
               "mio::sys::unix::selector::Selector::select!app > epoll_wait [blocked]"},
     {"asio", "main!app > boost::asio::detail::epoll_reactor::run!app > epoll_wait [blocked]"},
-    {"Go", "runtime.netpoll!app > internal/runtime/syscall.EpollWait!app > epoll_pwait [blocked]"},
     {"eventlet", "run@/x/eventlet/hubs/hub.py:1:2 > do_poll@/x/eventlet/hubs/epolls.py:1:2 > "
                  "epoll_wait [blocked]"},
     /* a callback's poll is the callback's */
