@@ -7,31 +7,13 @@
 #include "base/clock.h"
 #include "cli/units.h"
 #include "tests/support/check_main.h"
-
-enum { MAX_WORDS = 32 };
-
-/* Splits LINE at '|' into an argument vector behind "wallspy" and parses it. */
-static enum options_result parse_line(struct options *o, const char *line, struct err *err)
-{
-    static char buf[512];
-    static char *argv[MAX_WORDS];
-    int argc = 0;
-    argv[argc++] = "wallspy";
-    (void)snprintf(buf, sizeof buf, "%s", line);
-    for (char *s = buf; s && *line;) {
-        argv[argc++] = strsep(&s, "|");
-        ck_assert_int_lt(argc, MAX_WORDS);
-    }
-    argv[argc] = NULL;
-    *err = (struct err){0};
-    return options_parse(o, argc, argv, err);
-}
+#include "tests/support/option_line.h"
 
 static struct options good(const char *line)
 {
     struct options o;
     struct err err;
-    enum options_result result = parse_line(&o, line, &err);
+    enum options_result result = parse_option_line(&o, "wallspy", line, &err);
     ck_assert_msg(result == OPTIONS_RUN, "%s: %d %s", line, result, err.text);
     return o;
 }
@@ -199,7 +181,7 @@ START_TEST(mistakes_are_one_line)
     for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
         struct options o;
         struct err err;
-        ck_assert_int_eq(parse_line(&o, mistakes[i].line, &err), OPTIONS_BAD);
+        ck_assert_int_eq(parse_option_line(&o, "wallspy", mistakes[i].line, &err), OPTIONS_BAD);
         ck_assert_str_eq(err.text, mistakes[i].text);
         ck_assert_int_eq(err.code, -EINVAL);
         options_release(&o);
@@ -222,27 +204,27 @@ START_TEST(help_version_and_nothing)
 {
     struct options o;
     struct err err;
-    ck_assert_int_eq(parse_line(&o, "", &err), OPTIONS_USAGE);
+    ck_assert_int_eq(parse_option_line(&o, "wallspy", "", &err), OPTIONS_USAGE);
     options_release(&o);
-    ck_assert_int_eq(parse_line(&o, "-V|--xyzzy", &err), OPTIONS_VERSION);
+    ck_assert_int_eq(parse_option_line(&o, "wallspy", "-V|--xyzzy", &err), OPTIONS_VERSION);
     options_release(&o);
-    ck_assert_int_eq(parse_line(&o, "help", &err), OPTIONS_HELP);
+    ck_assert_int_eq(parse_option_line(&o, "wallspy", "help", &err), OPTIONS_HELP);
     ck_assert_int_eq(o.command, COMMAND_RECORD);
-    ck_assert_int_eq(parse_line(&o, "help|help", &err), OPTIONS_HELP);
-    ck_assert_int_eq(parse_line(&o, "help|--help", &err), OPTIONS_HELP);
+    ck_assert_int_eq(parse_option_line(&o, "wallspy", "help|help", &err), OPTIONS_HELP);
+    ck_assert_int_eq(parse_option_line(&o, "wallspy", "help|--help", &err), OPTIONS_HELP);
     ck_assert_int_eq(o.command, COMMAND_RECORD);
-    ck_assert_int_eq(parse_line(&o, "help|dump", &err), OPTIONS_HELP);
+    ck_assert_int_eq(parse_option_line(&o, "wallspy", "help|dump", &err), OPTIONS_HELP);
     ck_assert_int_eq(o.command, COMMAND_DUMP);
-    ck_assert_int_eq(parse_line(&o, "dump|-p|python3", &err), OPTIONS_NAME);
+    ck_assert_int_eq(parse_option_line(&o, "wallspy", "dump|-p|python3", &err), OPTIONS_NAME);
     ck_assert_str_eq(o.process_name, "python3");
     options_release(&o);
-    ck_assert_int_eq(parse_line(&o, "--threads|python|-v", &err), OPTIONS_RUN);
+    ck_assert_int_eq(parse_option_line(&o, "wallspy", "--threads|python|-v", &err), OPTIONS_RUN);
     ck_assert_str_eq(o.argv[0], "python");
     options_release(&o);
-    ck_assert_int_eq(parse_line(&o, "--|help", &err), OPTIONS_RUN);
+    ck_assert_int_eq(parse_option_line(&o, "wallspy", "--|help", &err), OPTIONS_RUN);
     ck_assert_str_eq(o.argv[0], "help");
     options_release(&o);
-    ck_assert_int_eq(parse_line(&o, "dump|-p|1|--help", &err), OPTIONS_HELP);
+    ck_assert_int_eq(parse_option_line(&o, "wallspy", "dump|-p|1|--help", &err), OPTIONS_HELP);
     ck_assert_int_eq(o.command, COMMAND_DUMP);
     options_release(&o);
 }

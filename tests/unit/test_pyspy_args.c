@@ -5,32 +5,13 @@
 
 #include "base/clock.h"
 #include "tests/support/check_main.h"
-
-enum { MAX_WORDS = 32 };
-
-/* Parses what stands behind PROGRAM in LINE, split at '|'. */
-static enum options_result parse_line(struct options *o, const char *program, const char *line,
-                                      struct err *err)
-{
-    static char buf[512];
-    static char *argv[MAX_WORDS];
-    int argc = 0;
-    argv[argc++] = (char *)program;
-    (void)snprintf(buf, sizeof buf, "%s", line);
-    for (char *s = buf; s && *line;) {
-        argv[argc++] = strsep(&s, "|");
-        ck_assert_int_lt(argc, MAX_WORDS);
-    }
-    argv[argc] = NULL;
-    *err = (struct err){0};
-    return options_parse(o, argc, argv, err);
-}
+#include "tests/support/option_line.h"
 
 static struct options good(const char *line)
 {
     struct options o;
     struct err err;
-    enum options_result result = parse_line(&o, "/usr/bin/py-spy", line, &err);
+    enum options_result result = parse_option_line(&o, "/usr/bin/py-spy", line, &err);
     ck_assert_msg(result == OPTIONS_RUN, "%s: %d %s", line, result, err.text);
     ck_assert(o.as_py_spy);
     return o;
@@ -135,7 +116,7 @@ START_TEST(mistakes_have_one_message)
     for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
         struct options o;
         struct err err;
-        ck_assert_int_eq(parse_line(&o, "py-spy", mistakes[i].line, &err), OPTIONS_BAD);
+        ck_assert_int_eq(parse_option_line(&o, "py-spy", mistakes[i].line, &err), OPTIONS_BAD);
         ck_assert_str_eq(err.text, mistakes[i].text);
         options_release(&o);
     }
@@ -146,7 +127,7 @@ START_TEST(top_says_what_to_use)
 {
     struct options o;
     struct err err;
-    ck_assert_int_eq(parse_line(&o, "py-spy", "top|--pid|1234", &err), OPTIONS_BAD);
+    ck_assert_int_eq(parse_option_line(&o, "py-spy", "top|--pid|1234", &err), OPTIONS_BAD);
     ck_assert_ptr_nonnull(strstr(err.text, "wallspy dump -p PID"));
     ck_assert_ptr_nonnull(strstr(err.text, "wallspy -p PID -d 10 -o none"));
     options_release(&o);
@@ -165,7 +146,7 @@ START_TEST(questions)
     struct options o;
     struct err err;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        ck_assert_int_eq(parse_line(&o, "py-spy", cases[i].line, &err), cases[i].result);
+        ck_assert_int_eq(parse_option_line(&o, "py-spy", cases[i].line, &err), cases[i].result);
         ck_assert_int_eq(o.command, COMMAND_PY_SPY);
         options_release(&o);
     }
@@ -176,16 +157,16 @@ START_TEST(the_word_py_spy_means_the_same)
 {
     struct options o;
     struct err err;
-    ck_assert_int_eq(parse_line(&o, "wallspy", "py-spy|dump|-p|12|-n", &err), OPTIONS_RUN);
+    ck_assert_int_eq(parse_option_line(&o, "wallspy", "py-spy|dump|-p|12|-n", &err), OPTIONS_RUN);
     ck_assert(o.as_py_spy && o.command == COMMAND_DUMP && o.pids[0] == 12 && !o.view.no_native);
     options_release(&o);
-    ck_assert_int_eq(parse_line(&o, "wallspy", "help|py-spy", &err), OPTIONS_HELP);
+    ck_assert_int_eq(parse_option_line(&o, "wallspy", "help|py-spy", &err), OPTIONS_HELP);
     ck_assert_int_eq(o.command, COMMAND_PY_SPY);
     options_release(&o);
-    ck_assert_int_eq(parse_line(&o, "wallspy", "dump|-p|12", &err), OPTIONS_RUN);
+    ck_assert_int_eq(parse_option_line(&o, "wallspy", "dump|-p|12", &err), OPTIONS_RUN);
     ck_assert(!o.as_py_spy);
     options_release(&o);
-    ck_assert_int_eq(parse_line(&o, "/opt/not-py-spy", "dump|-p|12", &err), OPTIONS_RUN);
+    ck_assert_int_eq(parse_option_line(&o, "/opt/not-py-spy", "dump|-p|12", &err), OPTIONS_RUN);
     ck_assert(!o.as_py_spy);
     options_release(&o);
 }
@@ -195,13 +176,13 @@ START_TEST(install_takes_a_folder)
 {
     struct options o;
     struct err err;
-    ck_assert_int_eq(parse_line(&o, "wallspy", "install-py-spy|123", &err), OPTIONS_RUN);
+    ck_assert_int_eq(parse_option_line(&o, "wallspy", "install-py-spy|123", &err), OPTIONS_RUN);
     ck_assert_int_eq(o.command, COMMAND_INSTALL_PY_SPY);
     ck_assert_str_eq(o.argv[0], "123");
     options_release(&o);
     static const char *const lines[] = {"install-py-spy", "install-py-spy|a|b"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        ck_assert_int_eq(parse_line(&o, "wallspy", lines[i], &err), OPTIONS_BAD);
+        ck_assert_int_eq(parse_option_line(&o, "wallspy", lines[i], &err), OPTIONS_BAD);
         ck_assert_str_eq(err.text, "install-py-spy takes one folder, such as ~/.local/bin");
         options_release(&o);
     }

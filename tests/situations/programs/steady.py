@@ -33,6 +33,26 @@ class Steady:
         self.rounds += self.thread == threading.get_ident()
         return time.monotonic() < self.end
 
+    def repeat(self, work):
+        """Does WORK until the end, and tells for what share of the time."""
+        self.ready()
+        spent_s = 0.0
+        while self.goes_on():
+            start = time.monotonic()
+            work()
+            spent_s += time.monotonic() - start
+        self.tell(share=self.per_second(spent_s))
+
+    def watch(self, child, begins_s):
+        """CHILD, which has begun after so long, is the process to look at, and ends with it."""
+        self.has_rounds = False
+        time.sleep(begins_s)
+        assert child.poll() is None, child.returncode
+        self.ready(child.pid)
+        while self.goes_on():
+            time.sleep(0.1)
+        child.kill()
+
     def per_second(self, value):
         """Of seconds the share of the time since ready(), of events the rate."""
         return value / (time.monotonic() - self.start)

@@ -34,13 +34,7 @@ def main():
                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                      cwd=pathlib.Path(__file__).parent)
     ask()
-    run.ready()
-    asked_s = 0.0
-    while run.goes_on():
-        start = time.monotonic()
-        ask()
-        asked_s += time.monotonic() - start
-    run.tell(share=run.per_second(asked_s))
+    run.repeat(ask)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,4 @@
 """Waits for a cluster of Dask's with two processes.  The culprit: simulate(), of both."""
-import time
-
 from dask.distributed import Client, LocalCluster
 from steady import Steady
 
@@ -17,13 +15,7 @@ def main():
     run = Steady()
     client = Client(LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None))
     gather(client)
-    run.ready()
-    gathered_s = 0.0
-    while run.goes_on():
-        start = time.monotonic()
-        gather(client)
-        gathered_s += time.monotonic() - start
-    run.tell(share=run.per_second(gathered_s))
+    run.repeat(lambda: gather(client))
 
 
 if __name__ == "__main__":

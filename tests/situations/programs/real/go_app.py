@@ -32,15 +32,7 @@ func main() {
 }
 """
 run = Steady()
-run.has_rounds = False
 folder = pathlib.Path(tempfile.gettempdir())
 (folder / "shop.go").write_text(PROGRAM, encoding="utf-8")
 subprocess.run(["go", "build", "-o", folder / "shop", folder / "shop.go"], check=True)
-shop = subprocess.Popen([folder / "shop"])
-run.ready(shop.pid)
-while run.goes_on():
-    try:
-        shop.wait(0.5)
-    except subprocess.TimeoutExpired:
-        pass
-shop.kill()
+run.watch(subprocess.Popen([folder / "shop"]), 0.1)

@@ -35,13 +35,7 @@ def main():
         return ask(b"item")
 
     look()
-    run.ready()
-    asked_s = 0.0
-    while run.goes_on():
-        start = time.monotonic()
-        look()
-        asked_s += time.monotonic() - start
-    run.tell(share=run.per_second(asked_s))
+    run.repeat(look)
     server.terminate()
 
 

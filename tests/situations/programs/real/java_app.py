@@ -19,14 +19,6 @@ public class Shop {
 }
 """
 run = Steady()
-run.has_rounds = False
 path = pathlib.Path(tempfile.gettempdir()) / "Shop.java"
 path.write_text(PROGRAM, encoding="utf-8")
-java = subprocess.Popen(["java", path])
-while not run.start or run.goes_on():
-    try:
-        java.wait(3)
-    except subprocess.TimeoutExpired:
-        if not run.start:
-            run.ready(java.pid)
-java.kill()
+run.watch(subprocess.Popen(["java", path]), 3)

@@ -1,8 +1,6 @@
 """Fits by joblib's processes.  The culprit: the first of four fits takes longer than all others,
 and one process works alone then.
 """
-import time
-
 from joblib import Parallel, delayed
 from steady import Steady
 
@@ -19,13 +17,7 @@ def main():
     run = Steady()
     with Parallel(n_jobs=2) as pool:
         fit_all(pool)
-        run.ready()
-        fitted_s = 0.0
-        while run.goes_on():
-            start = time.monotonic()
-            fit_all(pool)
-            fitted_s += time.monotonic() - start
-    run.tell(share=run.per_second(fitted_s))
+        run.repeat(lambda: fit_all(pool))
 
 
 if __name__ == "__main__":

@@ -14,14 +14,6 @@ function price(number) {
 setInterval(() => { for (let n = 0; n < 40; n++) price(100000); }, 1);
 """
 run = Steady()
-run.has_rounds = False
 path = pathlib.Path(tempfile.gettempdir()) / "shop.js"
 path.write_text(PROGRAM, encoding="utf-8")
-node = subprocess.Popen(["node", "--perf-basic-prof", path])
-while not run.start or run.goes_on():
-    try:
-        node.wait(1)
-    except subprocess.TimeoutExpired:
-        if not run.start:
-            run.ready(node.pid)
-node.kill()
+run.watch(subprocess.Popen(["node", "--perf-basic-prof", path]), 1)

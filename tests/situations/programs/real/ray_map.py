@@ -1,6 +1,4 @@
 """Waits in ray.get() for tasks.  The culprit: simulate(), of two processes of Ray's."""
-import time
-
 import ray
 from steady import Steady
 
@@ -17,10 +15,4 @@ def gather():
 run = Steady()
 ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
 gather()
-run.ready()
-gathered_s = 0.0
-while run.goes_on():
-    start = time.monotonic()
-    gather()
-    gathered_s += time.monotonic() - start
-run.tell(share=run.per_second(gathered_s))
+run.repeat(gather)
