@@ -58,6 +58,7 @@ static void add_field(struct text *out, const struct profile *p, const struct fi
         line_add_number(out, f->key, *(const int32_t *)at);
         break;
     case FIELD_UINT:
+    case FIELD_ID:
         line_add_number(out, f->key, *(const uint32_t *)at);
         break;
     case FIELD_I64:
@@ -209,6 +210,7 @@ static bool read_field(struct profile *p, const struct field *f, const char *val
         *(int32_t *)at = (int32_t)number;
         return true;
     case FIELD_UINT:
+    case FIELD_ID:
         if (!read_i64(value, &number) || number < 0 || number > UINT32_MAX)
             return false;
         *(uint32_t *)at = (uint32_t)number;

@@ -8,51 +8,7 @@
 #include <stdint.h>
 
 #include "base/text.h"
-#include "profile/ids.h"
-#include "profile/profile.h"
-
-enum field_type {
-    FIELD_BOOL,
-    FIELD_INT,
-    FIELD_UINT, /* the ids, too */
-    FIELD_I64,
-    FIELD_U64,
-    FIELD_DOUBLE,
-    FIELD_STRING, /* a string_id */
-    FIELD_TEXT,   /* a `char *`, of the heap when it was read; NULL: none */
-    FIELD_WORD,   /* an enum, by its words */
-};
-struct field {
-    const char *key;
-    size_t at;
-    enum field_type type;
-    const char *const *words; /* WORD: by value; ends in NULL */
-};
-#define FIELD_TYPE(value)                                                                          \
-    _Generic((value),                                                                              \
-        bool: FIELD_BOOL,                                                                          \
-        int32_t: FIELD_INT,                                                                        \
-        uint32_t: FIELD_UINT,                                                                      \
-        int64_t: FIELD_I64,                                                                        \
-        uint64_t: FIELD_U64,                                                                       \
-        double: FIELD_DOUBLE,                                                                      \
-        string_id: FIELD_STRING,                                                                   \
-        char *: FIELD_TEXT,                                                                        \
-        module_id: FIELD_UINT,                                                                     \
-        func_id: FIELD_UINT,                                                                       \
-        frame_id: FIELD_UINT,                                                                      \
-        stack_id: FIELD_UINT,                                                                      \
-        process_id: FIELD_UINT,                                                                    \
-        mount_id: FIELD_UINT)
-#define FIELD_AS(key, of, member)                                                                  \
-    {                                                                                              \
-        key, offsetof(of, member), FIELD_TYPE(((of *)0)->member), NULL                             \
-    }
-#define FIELD(of, member) FIELD_AS(#member, of, member)
-#define FIELD_WORDS(of, member, words)                                                             \
-    {                                                                                              \
-#member, offsetof(of, member), FIELD_WORD, words                                           \
-    }
+#include "profile/fields.h"
 
 /* Appends " KEY=VALUE" for each of the N FIELDS of ITEM that is not 0. */
 void line_add_fields(struct text *out, const struct profile *p, const struct field *fields,

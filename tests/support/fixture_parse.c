@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "profile/fields.h"
 #include "profile/metric_info.h"
 #include "tests/support/fixture.h"
-#include "tests/support/fixture_keys.h"
 #include "tests/support/fixture_side.h"
 
 struct reader {

@@ -8,11 +8,8 @@
 /* ---- the keys ---- */
 
 static const char *const holders[] = {"", "thread", "process", "gone", NULL};
-static const char *const fates[] = {"", "stopped", "ended", "main-ended", NULL};
 static const char *const ends[] = {"",          "peer",      "listener", "client",
                                    "client-of", "udp-local", "udp-peer", NULL};
-static const char *const queues[] = {
-    "", "not-connected", "nothing-received", "not-all-read", "not-all-acknowledged", NULL};
 static const char *const event_kinds[] = {"",         "connection", "client",   "wake-up",
                                           "listener", "udp-local",  "udp-peer", "pipe",
                                           "socket",   "end",        "other",    NULL};
@@ -22,13 +19,13 @@ const struct field side_keys[] = {
     FIELD(struct side_fields, pid),
     FIELD(struct side_fields, tid),
     FIELD(struct side_fields, name),
-    FIELD_WORDS(struct side_fields, fate, fates),
+    FIELD_WORDS(struct side_fields, fate, field_fates),
     FIELD(struct side_fields, children),
     FIELD(struct side_fields, processes),
     FIELD_WORDS(struct side_fields, end, ends),
     FIELD(struct side_fields, address),
     FIELD(struct side_fields, port),
-    FIELD_WORDS(struct side_fields, queue, queues),
+    FIELD_WORDS(struct side_fields, queue, field_queues),
     FIELD(struct side_fields, bytes),
     FIELD(struct side_fields, inode),
     FIELD(struct side_fields, offset),
@@ -46,9 +43,9 @@ const struct field side_event_keys[] = {
     FIELD(struct side_event, thing),
     FIELD(struct side_event, pid),
     FIELD(struct side_event, name),
-    FIELD_WORDS(struct side_event, fate, fates),
+    FIELD_WORDS(struct side_event, fate, field_fates),
     FIELD(struct side_event, connecting),
-    FIELD_WORDS(struct side_event, queue, queues),
+    FIELD_WORDS(struct side_event, queue, field_queues),
 };
 const size_t n_side_keys = sizeof side_keys / sizeof *side_keys;
 const size_t n_side_process_keys = sizeof side_process_keys / sizeof *side_process_keys;

@@ -2,10 +2,10 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "profile/fields.h"
 #include "profile/metric_info.h"
 #include "summary/wait_text.h"
 #include "tests/support/fixture.h"
-#include "tests/support/fixture_keys.h"
 #include "tests/support/fixture_side.h"
 
 /* Texts without two alike ones; their numbers begin with 1. */

@@ -1,11 +1,20 @@
-#include "tests/support/fixture_keys.h"
+#include "profile/fields.h"
 
 static const char *const frame_kinds[] = {"", "native", "python", "mark", NULL};
 static const char *const wait_kinds[] = {"",          "call",    "cpu",     "gil",
                                          "page",      "stopped", "traced",  "not-permitted",
                                          "io-worker", "frozen",  "unknown", NULL};
-static const char *const things[] = {"",          "mutex", "rwlock", "thread", "gil",    "py-lock",
-                                     "file-lock", "child", "pipe",   "socket", "events", NULL};
+static const char *const things[] = {"",        "mutex",      "rwlock",  "thread", "gil",
+                                     "py-lock", "file-lock",  "child",   "pipe",   "socket",
+                                     "events",  "descriptor", "file",    "epoll",  "eventfd",
+                                     "timer",   "signals",    "inotify", NULL};
+static const char *const blockers[] = {"",         "thread",  "process", "gone",
+                                       "children", "several", "peer",    "client",
+                                       "listener", "shared",  "itself",  NULL};
+static const char *const nets[] = {"", "tcp", "udp", "unix", NULL};
+const char *const field_fates[] = {"", "stopped", "ended", "main-ended", NULL};
+const char *const field_queues[] = {
+    "", "not-connected", "nothing-received", "not-all-read", "not-all-acknowledged", NULL};
 static const char *const states[] = {
     "", "running", "runnable", "blocked", "stopped", "running-or-runnable", NULL};
 
@@ -101,6 +110,28 @@ static const struct field wait_keys[] = {
     FIELD_AS("inside", struct wait, side.inside),
     FIELD_AS("single", struct wait, side.single),
 };
+static const struct field wait_list_keys[] = {
+    FIELD_AS("more", struct wait, side.more),
+    FIELD_AS("at_least", struct wait, side.at_least),
+};
+#define BLOCKER(member) FIELD(struct blocker, member)
+static const struct field blocker_keys[] = {
+    FIELD_WORDS(struct blocker, kind, blockers),
+    FIELD_WORDS(struct blocker, thing, things),
+    BLOCKER(pid),
+    BLOCKER(tid),
+    BLOCKER(name),
+    FIELD_WORDS(struct blocker, fate, field_fates),
+    FIELD_WORDS(struct blocker, net, nets),
+    BLOCKER(host),
+    BLOCKER(port),
+    BLOCKER(local_port),
+    BLOCKER(n),
+    FIELD_WORDS(struct blocker, queue, field_queues),
+    BLOCKER(bytes),
+    BLOCKER(inode),
+    BLOCKER(offset),
+};
 
 #define PROCESS(member) FIELD(struct profile_process, member)
 static const struct field process_keys[] = {
@@ -194,7 +225,9 @@ static const struct field counts_keys[] = {
     FIELD_AS("runqueue_ns", struct count_mark, counts.ns[COUNTED_RUNQUEUE]),
     FIELD_AS("off_cpu_ns", struct count_mark, counts.ns[COUNTED_OFF_CPU]),
 };
-/* Its stack and wait are keys of their own, and so is its start where time is missing before it. */
+static const struct field run_start_keys[] = {
+    FIELD_AS("start", struct run, start_ns),
+};
 static const struct field run_keys[] = {
     FIELD_AS("wall", struct run, weights.wall_ns),
     FIELD_WORDS(struct run, state, states),
@@ -223,13 +256,14 @@ static const struct field tasks_keys[] = {
         keys, sizeof(keys) / sizeof *(keys)                                                        \
     }
 const struct row_keys row_keys[ROW_KINDS] = {
-    [ROW_HOST] = ROW(host_keys),         [ROW_MOUNT] = ROW(mount_keys),
-    [ROW_MODULE] = ROW(module_keys),     [ROW_FUNC] = ROW(func_keys),
-    [ROW_FRAME] = ROW(frame_keys),       [ROW_NATIVE] = ROW(native_keys),
-    [ROW_PYTHON] = ROW(python_keys),     [ROW_MARK] = ROW(mark_keys),
-    [ROW_LOCATION] = ROW(location_keys), [ROW_WAIT] = ROW(wait_keys),
-    [ROW_PROCESS] = ROW(process_keys),   [ROW_CHILD] = ROW(child_keys),
-    [ROW_THREAD] = ROW(thread_keys),     [ROW_COUNTS] = ROW(counts_keys),
-    [ROW_RUN] = ROW(run_keys),           [ROW_LOCK] = ROW(lock_keys),
-    [ROW_TASKS] = ROW(tasks_keys),
+    [ROW_HOST] = ROW(host_keys),           [ROW_MOUNT] = ROW(mount_keys),
+    [ROW_MODULE] = ROW(module_keys),       [ROW_FUNC] = ROW(func_keys),
+    [ROW_FRAME] = ROW(frame_keys),         [ROW_NATIVE] = ROW(native_keys),
+    [ROW_PYTHON] = ROW(python_keys),       [ROW_MARK] = ROW(mark_keys),
+    [ROW_LOCATION] = ROW(location_keys),   [ROW_WAIT] = ROW(wait_keys),
+    [ROW_WAIT_LIST] = ROW(wait_list_keys), [ROW_BLOCKER] = ROW(blocker_keys),
+    [ROW_PROCESS] = ROW(process_keys),     [ROW_CHILD] = ROW(child_keys),
+    [ROW_THREAD] = ROW(thread_keys),       [ROW_COUNTS] = ROW(counts_keys),
+    [ROW_RUN_START] = ROW(run_start_keys), [ROW_RUN] = ROW(run_keys),
+    [ROW_LOCK] = ROW(lock_keys),           [ROW_TASKS] = ROW(tasks_keys),
 };
