@@ -208,6 +208,12 @@ FILE *output_file(struct output *out)
     return out->file;
 }
 
+void output_fail(struct output *out, int error)
+{
+    if (!out->error)
+        out->error = -error;
+}
+
 static int close_file(struct output *out)
 {
     if (fclose(out->file) != 0)

@@ -18,6 +18,8 @@ struct output;
 int output_begin(struct output **ret, const struct output_target *t, output_cancelled cancelled,
                  struct err *err);
 FILE *output_file(struct output *out);
+/* Keeps the negative errno ERROR, with which the writer gave up, for output_commit(); 0: none. */
+void output_fail(struct output *out, int error);
 /* Finishes the file: flush, sync, owner (SUDO_UID under sudo), rename.  Frees OUT in any case.
  * Call it also after a failed write; it then says why.  If it fails the older file stays; if that
  * file alone is the obstacle, *RET_KEPT is true, and ERR names the file that has the recording.

@@ -388,9 +388,9 @@ static int try_file(const struct writing *w, const struct file *file,
     int error = output_begin(&out, target, report_discarded, err);
     if (error < 0)
         return error;
-    (void)exporter_write(target->exporter, recording_profile(w->r), &view,
-                         &w->explanation->findings[file->view], w->outputs->options->max_bytes,
-                         output_file(out), ret_notes);
+    output_fail(out, exporter_write(target->exporter, recording_profile(w->r), &view,
+                                    &w->explanation->findings[file->view],
+                                    w->outputs->options->max_bytes, output_file(out), ret_notes));
     return output_commit(out, ret_bytes, ret_kept, err);
 }
 

@@ -21,6 +21,11 @@ static const struct exporter exporters[] = {
      .max_bytes = 5000000, /* 20,000 frames: Chromium zooms them in half a second */
      .uncompressed = true,
      .write = flamegraph_write},
+    {.name = "wallspy",
+     .suffixes = {".wallspy"},
+     .advice = "Ask it anything: wallspy report FILE, sqlite3 FILE 'select * from top_waits'",
+     .uncompressed = true,
+     .write = recording_write_format},
 };
 enum { EXPORTER_COUNT = sizeof exporters / sizeof *exporters };
 

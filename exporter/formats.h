@@ -6,3 +6,4 @@
 format_write speedscope_write;
 format_write folded_write;
 format_write flamegraph_write;
+format_write recording_write_format;

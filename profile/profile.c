@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/text.h"
+#include "profile/kept.h"
 #include "profile/profile_private.h"
 
 struct profile *profile_new(size_t limit)
@@ -152,6 +153,16 @@ const struct func *profile_get_func(const struct profile *p, func_id id)
 {
     assert(id.ix && id.ix <= p->n_funcs);
     return &p->funcs[id.ix - 1];
+}
+
+uint32_t profile_module_count(const struct profile *p)
+{
+    return (uint32_t)p->n_modules;
+}
+
+uint32_t profile_func_count(const struct profile *p)
+{
+    return (uint32_t)p->n_funcs;
 }
 
 /* The words that tell frames of one kind apart. */
@@ -381,6 +392,11 @@ void profile_add_run(struct profile *p, thread_id id, const struct run *run)
     thread_table_force_run(&p->threads, id, &refused);
 }
 
+void profile_append_run(struct profile *p, thread_id id, const struct run *run)
+{
+    thread_table_append_run(&p->threads, id, run);
+}
+
 void profile_mark_counts(struct profile *p, thread_id id, int64_t at_ns)
 {
     thread_table_mark_counts(&p->threads, id, at_ns);
@@ -401,6 +417,11 @@ int64_t profile_time_step_ns(const struct profile *p)
 const struct exact_time *profile_exact_time(const struct profile *p)
 {
     return &p->threads.exact;
+}
+
+void profile_set_exact_time(struct profile *p, const struct exact_time *e)
+{
+    p->threads.exact = *e;
 }
 
 /* ---- the whole ---- */

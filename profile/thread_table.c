@@ -219,6 +219,11 @@ void thread_table_force_run(struct thread_table *t, thread_id id, const struct r
     append(t, thread, run);
 }
 
+void thread_table_append_run(struct thread_table *t, thread_id id, const struct run *run)
+{
+    append(t, thread_table_get(t, id), run);
+}
+
 /* ---- marks ---- */
 
 /* Every second one is left. */

@@ -40,6 +40,8 @@ struct profile_thread *thread_table_get(const struct thread_table *t, thread_id 
 bool thread_table_add_run(struct thread_table *t, thread_id id, const struct run *run);
 /* The same, whatever room there is. */
 void thread_table_force_run(struct thread_table *t, thread_id id, const struct run *run);
+/* The same, and joins it to none. */
+void thread_table_append_run(struct thread_table *t, thread_id id, const struct run *run);
 /* Keeps the thread's counts as of AT_NS; of many it keeps every second. */
 void thread_table_mark_counts(struct thread_table *t, thread_id id, int64_t at_ns);
 /* Shares the counts of each process's threads over their runs (weights.h). */

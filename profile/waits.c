@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "profile/kept.h"
 #include "profile/profile_private.h"
 
 _Static_assert(sizeof(struct blocker) == 12 * sizeof(uint32_t) + 3 * sizeof(uint64_t),
@@ -158,4 +159,10 @@ const char *profile_lock_name(const struct profile *p, pid_t pid, uint64_t addr)
 {
     const struct lock_name *found = find_lock(p, pid, addr);
     return found ? profile_text(p, found->name) : "";
+}
+
+const struct lock_name *profile_lock_names(const struct profile *p, size_t *ret_n)
+{
+    *ret_n = p->n_lock_names;
+    return p->lock_names;
 }

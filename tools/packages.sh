@@ -3,7 +3,7 @@
 # how a build folder is configured.
 # shellcheck disable=SC2034 # used by those who source it
 BUILD_PACKAGES="gcc libc6-dev meson ninja-build pkg-config libdw-dev libelf-dev libunwind-dev
-    libiberty-dev liblzma-dev zlib1g-dev"
+    libiberty-dev liblzma-dev zlib1g-dev libsqlite3-dev"
 # shellcheck disable=SC2034
 FUZZ_PACKAGES="clang libclang-rt-dev"
 # shellcheck disable=SC2034

@@ -6,6 +6,7 @@
 #include "cli/answer.h"
 #include "cli/dumped.h"
 #include "exporter/exporter.h"
+#include "recording/recording_file.h"
 #include "tests/fuzz/check_json.h"
 #include "tests/fuzz/check_xml.h"
 #include "tests/fuzz/fuzz.h"
@@ -150,6 +151,14 @@ static void check_text(const char *s, size_t len, bool lines_end_in_number)
     }
 }
 
+static void check_recording(const char *bytes, size_t len)
+{
+    struct err err = {0};
+    struct profile *p = recording_bytes_read(bytes, len, "x", &err);
+    FUZZ_CHECK(p);
+    profile_free(p);
+}
+
 static void check_export(struct scene *s, const char *format, const struct view_options *view)
 {
     struct output o;
@@ -165,6 +174,8 @@ static void check_export(struct scene *s, const char *format, const struct view_
         check_text(o.s, o.len, true);
     else if (str_eq(format, "flamegraph"))
         FUZZ_CHECK(is_xml(o.s, o.len));
+    else if (str_eq(format, "wallspy"))
+        check_recording(o.s, o.len);
     else
         FUZZ_CHECK(is_json(o.s, o.len));
     free(o.s);
@@ -243,6 +254,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     check_export(&s, "speedscope", &view);
     check_export(&s, "folded", &view);
     check_export(&s, "flamegraph", &view);
+    check_export(&s, "wallspy", &view);
     check_answer(&s, &view);
     check_dump(&s, &view);
     profile_free(s.p);

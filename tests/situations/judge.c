@@ -1,13 +1,19 @@
-/* usage: judge FIXTURE...  Prints what wallspy says of each, as JSON: its findings, the text
- * on the terminal, the ledger, the CPU time that all this took, and the first row that does not
- * come out of the profile as it went in. */
+/* usage: judge FIXTURE...
+ *        judge --keep FILE FIXTURE
+ *
+ * Prints what wallspy says of each, as JSON: its findings, the text on the terminal, the ledger,
+ * the CPU time that all this took, the first row that does not come out of the profile as it went
+ * in, and what a recording of it says otherwise.  --keep: makes a recording of one, FILE. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/share.h"
 #include "cli/answer.h"
+#include "cli/quality.h"
+#include "exporter/exporter.h"
 #include "exporter/json.h"
+#include "recording/recording_file.h"
 #include "summary/findings.h"
 #include "summary/known_used.h"
 #include "summary/ledger.h"
@@ -15,7 +21,10 @@
 #include "summary/wait_text.h"
 #include "tests/support/fixture.h"
 
-enum { WIDTH = 79 };
+enum {
+    WIDTH = 79,
+    FILES_EVERY = 10, /* files of all would take half a minute */
+};
 
 static void write_finding(struct json *j, const struct finding *f)
 {
@@ -172,7 +181,82 @@ static void write_difference(struct json *j, const struct text *text, const stru
     text_release(&difference);
 }
 
-static bool judge(struct json *j, const char *path)
+/* ---- a recording of it ---- */
+
+static void add_files(struct text *out, const struct profile *p)
+{
+    const struct view_options options = {0};
+    for (size_t i = 0; exporter_at(i); i++) {
+        char *bytes = NULL;
+        size_t len = 0;
+        struct export_notes notes;
+        FILE *file = open_memstream(&bytes, &len);
+        (void)exporter_write(exporter_at(i), p, &options, NULL, 0, file, &notes);
+        (void)fclose(file);
+        text_addf(out, "\n%s %zu\n", exporter_at(i)->name, len);
+        for (size_t k = 0; k < len; k++) /* a recording holds NULs */
+            text_add_bytes(out, bytes[k] ? bytes + k : "0", 1);
+        free(bytes);
+    }
+}
+
+/* All that is printed of P; FILES: and what is in its files of all formats. */
+static void add_all(struct text *out, const struct profile *p, bool files)
+{
+    const struct view_options options = {0};
+    struct groups groups;
+    struct table table;
+    struct findings findings;
+    groups_init(&groups, p, &options);
+    table_init(&table, &groups, ANSWER_MAX_ROWS);
+    findings_init(&findings, &groups);
+    findings_write(&findings, WIDTH, out);
+    answer_write(&table, WIDTH, out);
+    (void)quality_text(p, out);
+    ledger_write(&findings.ledger, WIDTH, out);
+    findings_release(&findings);
+    table_release(&table);
+    groups_release(&groups);
+    if (files)
+        add_files(out, p);
+}
+
+static struct profile *keep(const struct profile *p, struct err *err)
+{
+    char *bytes = NULL;
+    size_t len = 0;
+    FILE *file = open_memstream(&bytes, &len);
+    int error = recording_file_write(p, NULL, file, err);
+    (void)fclose(file);
+    struct profile *kept = error < 0 ? NULL : recording_bytes_read(bytes, len, "recording", err);
+    free(bytes);
+    return kept;
+}
+
+/* The first line that a recording of P says otherwise than P itself. */
+static void write_kept(struct json *j, const struct profile *p, bool files)
+{
+    struct text said = {0};
+    struct text again = {0};
+    struct text difference = {0};
+    struct err err = {0};
+    struct profile *kept = keep(p, &err);
+    text_add(&difference, "");
+    if (kept) {
+        add_all(&said, p, files);
+        add_all(&again, kept, files);
+        add_difference(&difference, said.s, again.s);
+    } else {
+        text_add(&difference, err.text);
+    }
+    json_string_field(j, "kept_differs", difference.s);
+    profile_free(kept);
+    text_release(&said);
+    text_release(&again);
+    text_release(&difference);
+}
+
+static bool judge(struct json *j, const char *path, bool files)
 {
     struct text text = {0};
     struct text rows = {0};
@@ -189,6 +273,7 @@ static bool judge(struct json *j, const char *path)
     if (p) {
         write_answer(j, p);
         write_difference(j, &rows, p);
+        write_kept(j, p, files);
     } else {
         json_string_field(j, "error", err.text);
     }
@@ -200,13 +285,29 @@ static bool judge(struct json *j, const char *path)
     return done;
 }
 
+static int keep_as(const char *path, const char *fixture)
+{
+    struct err err = {0};
+    struct profile *p = fixture_read(fixture, &err);
+    FILE *file = p ? fopen(path, "w") : NULL;
+    int error = file ? recording_file_write(p, NULL, file, &err) : -1;
+    if (file && fclose(file) != 0)
+        error = -1;
+    if (error < 0)
+        (void)fprintf(stderr, "%s\n", err.text);
+    profile_free(p);
+    return error < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc == 4 && str_eq(argv[1], "--keep"))
+        return keep_as(argv[2], argv[3]);
     bool all = argc > 1;
     struct json j = {.out = stdout};
     json_array(&j);
     for (int i = 1; i < argc; i++)
-        all &= judge(&j, argv[i]);
+        all &= judge(&j, argv[i], i % FILES_EVERY == 1);
     json_end_array(&j);
     return json_finish(&j) == 0 && all ? EXIT_SUCCESS : EXIT_FAILURE;
 }

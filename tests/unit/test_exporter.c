@@ -13,6 +13,7 @@ START_TEST(formats_are_found)
     ck_assert(!exporter_has_suffix(exporter_default(), "out.folded"));
     ck_assert_ptr_null(exporter_by_path("out.xml"));
     ck_assert_ptr_null(exporter_by_path("out.svg.gz")); /* no browser opens it */
+    ck_assert_str_eq(exporter_by_path("out.wallspy")->name, "wallspy");
     ck_assert_ptr_null(exporter_by_path("gz"));
     ck_assert_ptr_null(exporter_by_path(".gz"));
     ck_assert_ptr_null(exporter_by_name("xml"));
@@ -25,8 +26,9 @@ START_TEST(formats_are_listed)
     exporter_add_names(&list);
     text_add(&list, "; ");
     exporter_add_suffixes(&list);
-    ck_assert_str_eq(list.s, "speedscope, folded (raw) or flamegraph (svg); .json (speedscope), "
-                             ".folded or .txt (folded), .svg (flamegraph)");
+    ck_assert_str_eq(list.s, "speedscope, folded (raw), flamegraph (svg) or wallspy; .json "
+                             "(speedscope), .folded or .txt (folded), .svg (flamegraph), .wallspy "
+                             "(wallspy)");
     text_release(&list);
 }
 END_TEST

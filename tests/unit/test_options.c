@@ -129,7 +129,7 @@ static const struct {
     {"--xyzzy=3|1", "unknown option --xyzzy (see wallspy record --help)"},
     {"-|1", "unknown option - (see wallspy record --help)"},
     {"help|dumb", "help dumb: there is no such command (wallspy help lists them)"},
-    {"help|report", "help report: there is no such command (wallspy help lists them)"},
+    {"help|diff", "help diff: there is no such command (wallspy help lists them)"},
     {"dump|--rate|3|1", "--rate is an option of wallspy record, not of dump"},
     {"--json|1", "--json is an option of wallspy dump, not of record"},
     {"-p", "--pid needs a value: LIST"},
@@ -242,7 +242,7 @@ START_TEST(help_fits_the_terminal)
         options_help((enum command)c, &t);
     for (const char *s = t.s; *s; s += strcspn(s, "\n") + 1)
         ck_assert_msg(strcspn(s, "\n") <= 79, "%.100s", s);
-    ck_assert_ptr_nonnull(strstr(t.s, " write speedscope, folded (raw) or flamegraph (svg),\n"));
+    ck_assert_ptr_nonnull(strstr(t.s, " write speedscope, folded (raw), flamegraph (svg) or\n"));
     ck_assert_ptr_nonnull(strstr(t.s, " .folded or .txt\n"));
     text_release(&t);
 }

@@ -360,9 +360,9 @@ static const struct {
     {"/tmp", "folded", -EISDIR, "cannot write /tmp: it is a directory. Name a file in it."},
     {"a.xyz", NULL, -EINVAL,
      "a.xyz: what format? End it in .json (speedscope), .folded or .txt (folded), .svg "
-     "(flamegraph), "
-     "or give -f"},
-    {"a.json", "pdf", -EINVAL, "--format pdf: speedscope, folded (raw) or flamegraph (svg)"},
+     "(flamegraph), .wallspy (wallspy), or give -f"},
+    {"a.json", "pdf", -EINVAL,
+     "--format pdf: speedscope, folded (raw), flamegraph (svg) or wallspy"},
     {"/dev/null/a.json", NULL, -ENOTDIR,
      "cannot write /dev/null/a.json: /dev/null/: Not a directory. Choose another with -o."},
 };

@@ -1,0 +1,170 @@
+#include "recording/database.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+enum {
+    STEPS_A_LOOK = 10000, /* of SQLite's machine, some microseconds to a millisecond */
+    MOST_TEXT_BYTES = 1 << 24,
+    MOST_SQL_BYTES = 1 << 20,
+    MOST_COLUMNS = 200,
+};
+static const int64_t most_bytes_in_memory = INT64_C(1) << 40;
+
+void database_note(struct database *d, int code)
+{
+    bool good = code == SQLITE_OK || code == SQLITE_ROW || code == SQLITE_DONE;
+    if (good || d->code != SQLITE_OK)
+        return;
+    d->code = code;
+    (void)snprintf(d->why, sizeof d->why, "%s",
+                   d->db && code != SQLITE_NOMEM ? sqlite3_errmsg(d->db) : sqlite3_errstr(code));
+}
+
+static void limit(struct database *d)
+{
+    static const struct {
+        int id, most;
+    } limits[] = {
+        {SQLITE_LIMIT_LENGTH, MOST_TEXT_BYTES},  {SQLITE_LIMIT_SQL_LENGTH, MOST_SQL_BYTES},
+        {SQLITE_LIMIT_COLUMN, MOST_COLUMNS},     {SQLITE_LIMIT_EXPR_DEPTH, 20},
+        {SQLITE_LIMIT_COMPOUND_SELECT, 10},      {SQLITE_LIMIT_ATTACHED, 0},
+        {SQLITE_LIMIT_TRIGGER_DEPTH, 0},         {SQLITE_LIMIT_WORKER_THREADS, 0},
+        {SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 100}, {SQLITE_LIMIT_FUNCTION_ARG, 8}};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        (void)sqlite3_limit(d->db, limits[i].id, limits[i].most);
+}
+
+/* Source: sqlite.org/security.html. */
+static void distrust(struct database *d)
+{
+    static const struct {
+        int id, on;
+    } settings[] = {{SQLITE_DBCONFIG_DEFENSIVE, 1},
+                    {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+                    {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},
+                    {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
+                    {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0}};
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        database_note(d, sqlite3_db_config(d->db, settings[i].id, settings[i].on, NULL));
+    limit(d);
+    database_run(d, "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0; PRAGMA query_only=ON;");
+}
+
+static int is_over(void *ctx)
+{
+    const struct database *d = ctx;
+    return d->end_ns && clock_now_ns() > d->end_ns;
+}
+
+static void open_memory(struct database *d, const void *bytes, size_t len)
+{
+    unsigned flags = bytes ? SQLITE_DESERIALIZE_READONLY : SQLITE_DESERIALIZE_RESIZEABLE;
+    sqlite3_int64 most = most_bytes_in_memory;
+    database_note(d, sqlite3_open_v2(":memory:", &d->db, SQLITE_OPEN_READWRITE, NULL));
+    if (d->code == SQLITE_OK)
+        database_note(d, sqlite3_deserialize(d->db, "main", (unsigned char *)bytes,
+                                             (sqlite3_int64)len, (sqlite3_int64)len,
+                                             flags | (bytes ? 0 : SQLITE_DESERIALIZE_FREEONCLOSE)));
+    if (d->code == SQLITE_OK && !bytes)
+        database_note(d, sqlite3_file_control(d->db, "main", SQLITE_FCNTL_SIZE_LIMIT, &most));
+}
+
+void database_create(struct database *d, const char *path)
+{
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW;
+    *d = (struct database){.code = SQLITE_OK};
+    if (path)
+        database_note(d, sqlite3_open_v2(path, &d->db, flags, NULL));
+    else
+        open_memory(d, NULL, 0);
+}
+
+/* A file that is not changed meanwhile: its journal and its -wal are not looked at. */
+static void add_uri(struct text *out, const char *path)
+{
+    text_add(out, "file:");
+    for (; *path; path++)
+        if (strchr("?#%", *path))
+            text_addf(out, "%%%02x", (unsigned char)*path);
+        else
+            text_add_bytes(out, path, 1);
+    text_add(out, "?mode=ro&immutable=1");
+}
+
+void database_open(struct database *d, const char *path, const void *bytes, size_t len, int most_s)
+{
+    struct text uri = {0};
+    *d =
+        (struct database){.code = SQLITE_OK, .end_ns = clock_now_ns() + most_s * (int64_t)NS_PER_S};
+    if (path) {
+        add_uri(&uri, path);
+        database_note(d,
+                      sqlite3_open_v2(uri.s, &d->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL));
+        text_release(&uri);
+    } else {
+        open_memory(d, bytes, len);
+    }
+    if (d->code != SQLITE_OK)
+        return;
+    sqlite3_progress_handler(d->db, STEPS_A_LOOK, is_over, d);
+    distrust(d);
+}
+
+void database_close(struct database *d)
+{
+    (void)sqlite3_close(d->db);
+    d->db = NULL;
+}
+
+void database_run(struct database *d, const char *sql)
+{
+    if (d->code == SQLITE_OK)
+        database_note(d, sqlite3_exec(d->db, sql, NULL, NULL, NULL));
+}
+
+sqlite3_stmt *database_prepare(struct database *d, const char *sql)
+{
+    sqlite3_stmt *s = NULL;
+    if (d->code == SQLITE_OK)
+        database_note(d, sqlite3_prepare_v2(d->db, sql, -1, &s, NULL));
+    return s;
+}
+
+bool database_step(struct database *d, sqlite3_stmt *s)
+{
+    if (d->code != SQLITE_OK)
+        return false;
+    int code = sqlite3_step(s);
+    database_note(d, code);
+    return code == SQLITE_ROW;
+}
+
+void database_finish(struct database *d, sqlite3_stmt *s)
+{
+    if (d->code != SQLITE_OK)
+        return;
+    while (database_step(d, s))
+        ;
+    (void)sqlite3_reset(s);
+}
+
+int64_t database_number(struct database *d, const char *sql)
+{
+    sqlite3_stmt *s = database_prepare(d, sql);
+    int64_t number = database_step(d, s) ? sqlite3_column_int64(s, 0) : 0;
+    (void)sqlite3_finalize(s);
+    return number;
+}
+
+const unsigned char *database_bytes(struct database *d, size_t *ret_len)
+{
+    sqlite3_int64 len = 0;
+    unsigned char *bytes = NULL;
+    if (d->code == SQLITE_OK)
+        bytes = sqlite3_serialize(d->db, "main", &len, SQLITE_SERIALIZE_NOCOPY);
+    *ret_len = bytes ? (size_t)len : 0;
+    return bytes;
+}

@@ -1,0 +1,15 @@
+/* The facts of a recording as a whole: tables meta, text and metric. */
+#pragma once
+
+#include "recording/rows.h"
+
+struct facts {
+    int64_t end_ns;
+    struct exact_time exact;
+    double numbers[METRIC_COUNT];
+};
+/* Checks that the file is a recording of this major version, that is whole, and reads its facts;
+ * puts the texts into P.  False: ROWS or DB say why not. */
+bool facts_read(struct facts *ret, struct rows *rows, struct database *db, struct profile *p);
+/* Gives P the numbers, once it has ended. */
+void facts_set(const struct facts *facts, struct profile *p);

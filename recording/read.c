@@ -1,0 +1,502 @@
+/* A profile from a recording that anybody may have made: each id is that of a row that came before,
+ * each number within its range, and what is wrong is one error. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "profile/kept.h"
+#include "recording/facts.h"
+#include "recording/recording_file.h"
+#include "recording/rows.h"
+
+enum {
+    MOST_S = 120, /* to read a file: one of 200 MB takes some seconds */
+    MOST_DEPTH = 1 << 16,
+    ALL_FRAME_FLAGS = FRAME_IS_GUESSED | FRAME_IS_INTERPRETER | FRAME_IS_JIT,
+};
+static const int64_t most_ns = INT64_C(1) << 58;     /* nine years */
+static const int64_t most_sum_ns = INT64_C(1) << 62; /* of all runs, and of all counts */
+
+struct ids { /* the profile's, by the file's minus 1 */
+    uint32_t *items;
+    size_t n, capacity;
+};
+struct reader {
+    struct database db;
+    struct profile *p;
+    struct rows rows; /* of the present table */
+    struct ids ids[TABLE_KINDS];
+    int64_t runs_ns, counts_ns; /* sums */
+    struct map lists;           /* what waits are for, by the file's wait */
+    /* Rows that gather for one other thing: its number, and how many. */
+    uint32_t gathered_for;
+    size_t n_gathered, gathered_capacity;
+    union {
+        void *gathered;
+        struct location *locations;
+        struct profile_child *children;
+        struct blocker *blockers;
+    };
+};
+union item {
+    struct profile_mount mount;
+    struct profile_module module;
+    struct func func;
+    struct frame frame;
+    struct location location;
+    struct wait wait;
+    struct blocker blocker;
+    struct lock_name lock;
+    struct profile_host host;
+    struct profile_process process;
+    struct profile_child child;
+    struct profile_task_wait tasks;
+    struct profile_thread thread;
+    struct count_mark mark;
+    struct run run;
+};
+
+/* ---- ids ---- */
+
+static void remember(struct reader *r, enum table_kind kind, uint32_t id)
+{
+    struct ids *ids = &r->ids[kind];
+    ids->items = array_reserve(ids->items, &ids->capacity, ids->n + 1, sizeof *ids->items);
+    ids->items[ids->n++] = id;
+}
+
+/* *ID: the file's number of a row of KIND, 0 if it may be none; becomes the profile's. */
+static bool translate(struct reader *r, enum table_kind kind, uint32_t *id)
+{
+    const struct ids *ids = &r->ids[kind];
+    if (*id > ids->n)
+        return rows_fail(&r->rows, "there is no %s %u", recording_tables[kind].name, *id);
+    *id = *id ? ids->items[*id - 1] : 0;
+    return true;
+}
+
+static bool translate_one(struct reader *r, enum table_kind kind, uint32_t *id)
+{
+    return *id ? translate(r, kind, id)
+               : rows_fail(&r->rows, "it is of no %s", recording_tables[kind].name);
+}
+
+static bool is_time(struct reader *r, const char *what, int64_t ns)
+{
+    return (ns >= 0 && ns <= most_ns) || rows_fail(&r->rows, "%s is no time", what);
+}
+
+/* ---- rows that gather ---- */
+
+/* Makes room for another row of BYTES, which is of the row's first key; its place is the second
+ * key.  False: it does not follow the last one. */
+static bool gather(struct reader *r, size_t bytes)
+{
+    uint32_t of = r->rows.numbers[0];
+    uint32_t position = r->rows.numbers[1];
+    if (position == 0 && of != r->gathered_for)
+        r->n_gathered = 0;
+    if (!of || position != r->n_gathered || (position && of != r->gathered_for))
+        return rows_fail(&r->rows, "position %u does not follow the last one", position);
+    r->gathered_for = of;
+    r->gathered = array_reserve(r->gathered, &r->gathered_capacity, r->n_gathered + 1, bytes);
+    r->n_gathered++;
+    return true;
+}
+
+static void flush_locations(struct reader *r)
+{
+    profile_locate(r->p, (frame_id){r->ids[TABLE_FRAME].items[r->gathered_for - 1]}, r->locations,
+                   r->n_gathered);
+}
+
+static void flush_children(struct reader *r)
+{
+    profile_set_children(r->p, (process_id){r->gathered_for}, r->children, r->n_gathered);
+}
+
+static void flush_list(struct reader *r)
+{
+    blocker_list list = {0};
+    for (size_t i = r->n_gathered; i-- > 0;)
+        list = profile_list_blocker(r->p, &r->blockers[i], list);
+    map_put(&r->lists, r->gathered_for, list.ix);
+}
+
+/* ---- stacks ---- */
+
+static bool take_mount(struct reader *r, union item *item)
+{
+    remember(r, TABLE_MOUNT, profile_mount(r->p, &item->mount).ix);
+    return true;
+}
+
+static bool take_module(struct reader *r, union item *item)
+{
+    remember(r, TABLE_MODULE, profile_module(r->p, &item->module).ix);
+    return true;
+}
+
+static bool take_function(struct reader *r, union item *item)
+{
+    remember(r, TABLE_FUNCTION, profile_func(r->p, &item->func).ix);
+    return true;
+}
+
+static bool take_frame(struct reader *r, union item *item)
+{
+    struct frame *f = &item->frame;
+    if (f->kind != FRAME_NATIVE && f->kind != FRAME_PYTHON && f->kind != FRAME_MARK)
+        return rows_fail(&r->rows, "it is of no kind");
+    if (f->flags & ~(uint32_t)ALL_FRAME_FLAGS)
+        return rows_fail(&r->rows, "flags %u", f->flags);
+    if (f->kind == FRAME_NATIVE && !translate(r, TABLE_MODULE, &f->native.module.ix))
+        return false;
+    if (f->kind == FRAME_PYTHON && !translate_one(r, TABLE_FUNCTION, &f->python.func.ix))
+        return false;
+    remember(r, TABLE_FRAME, profile_frame(r->p, f).ix);
+    return true;
+}
+
+static bool take_location(struct reader *r, union item *item)
+{
+    uint32_t frame = r->rows.numbers[0];
+    if (!translate_one(r, TABLE_FRAME, &frame))
+        return false;
+    if (profile_get_frame(r->p, (frame_id){frame})->kind != FRAME_NATIVE)
+        return rows_fail(&r->rows, "it is of a frame that is not native");
+    if (!gather(r, sizeof *r->locations))
+        return false;
+    r->locations[r->n_gathered - 1] = item->location;
+    return true;
+}
+
+static bool take_stack(struct reader *r, union item *unused)
+{
+    uint32_t parent = r->rows.numbers[1];
+    uint32_t frame = r->rows.numbers[2];
+    (void)unused;
+    if (!translate(r, TABLE_STACK, &parent) || !translate_one(r, TABLE_FRAME, &frame))
+        return false;
+    if (profile_stack_depth(r->p, (stack_id){parent}) >= MOST_DEPTH)
+        return rows_fail(&r->rows, "it is too deep");
+    remember(r, TABLE_STACK, profile_push(r->p, (stack_id){parent}, (frame_id){frame}).ix);
+    return true;
+}
+
+/* ---- waits ---- */
+
+static bool take_wait_for(struct reader *r, union item *item)
+{
+    if (!gather(r, sizeof *r->blockers))
+        return false;
+    r->blockers[r->n_gathered - 1] = item->blocker;
+    return true;
+}
+
+/* Names of calls are wallspy's own, and are printed as they are. */
+static bool is_call(const char *s)
+{
+    return s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0';
+}
+
+static bool take_wait(struct reader *r, union item *item)
+{
+    uint64_t list = 0;
+    if (!translate(r, TABLE_MOUNT, &item->wait.mount.ix))
+        return false;
+    if (!is_call(profile_text(r->p, item->wait.call)))
+        return rows_fail(&r->rows, "its call is none");
+    (void)map_get(&r->lists, r->rows.numbers[0], &list);
+    item->wait.side.list = (blocker_list){(uint32_t)list};
+    remember(r, TABLE_WAIT, profile_wait(r->p, &item->wait).ix);
+    return true;
+}
+
+static bool take_lock(struct reader *r, union item *item)
+{
+    profile_name_lock(r->p, item->lock.pid, item->lock.addr, profile_text(r->p, item->lock.name));
+    return true;
+}
+
+static bool take_tasks(struct reader *r, union item *item)
+{
+    item->tasks.stack.ix = r->rows.numbers[1];
+    if (!translate(r, TABLE_STACK, &item->tasks.stack.ix) ||
+        !translate_one(r, TABLE_PROCESS, &item->tasks.process.ix))
+        return false;
+    profile_add_task_wait(r->p, &item->tasks);
+    return true;
+}
+
+/* ---- processes, threads, runs ---- */
+
+static bool take_host(struct reader *r, union item *item)
+{
+    *profile_get_host(r->p) = item->host;
+    return true;
+}
+
+/* Its parent may come later. */
+static bool take_process(struct reader *r, union item *item)
+{
+    remember(r, TABLE_PROCESS, profile_process(r->p, &item->process).ix);
+    return true;
+}
+
+static bool take_child(struct reader *r, union item *item)
+{
+    uint32_t of = r->rows.numbers[0];
+    if (!translate_one(r, TABLE_PROCESS, &of) || !gather(r, sizeof *r->children))
+        return false;
+    r->children[r->n_gathered - 1] = item->child;
+    return true;
+}
+
+/* Does P's process ID descend from itself?  SEEN: 0 for those that nobody asked for. */
+static bool is_in_circle(const struct profile *p, uint32_t id, uint32_t *seen)
+{
+    uint32_t at = id;
+    while (at && !seen[at]) {
+        seen[at] = id;
+        at = profile_see_process(p, (process_id){at})->parent.ix;
+    }
+    return at && seen[at] == id;
+}
+
+static bool check_parents(struct reader *r)
+{
+    uint32_t n = profile_process_count(r->p);
+    uint32_t *seen = xcalloc(n + (size_t)1, sizeof *seen);
+    bool good = true;
+    for (uint32_t i = 1; i <= n && good; i++)
+        good = profile_see_process(r->p, (process_id){i})->parent.ix <= n;
+    for (uint32_t i = 1; i <= n && good; i++)
+        good = !is_in_circle(r->p, i, seen);
+    free(seen);
+    return good || rows_fail(&r->rows, "a parent is none");
+}
+
+static bool sum_counts(struct reader *r, const struct counts *counts)
+{
+    for (int i = 0; i < COUNTED_KINDS; i++) {
+        int64_t ns = counts->ns[i];
+        r->counts_ns += ns < 0 ? -ns : ns; /* looks are not exact: a rest may be below 0 */
+    }
+    return r->counts_ns <= most_sum_ns || rows_fail(&r->rows, "more time than there is");
+}
+
+static bool take_thread(struct reader *r, union item *item)
+{
+    struct profile_thread *t = &item->thread;
+    if (!translate_one(r, TABLE_PROCESS, &t->process.ix) || !sum_counts(r, &t->counts) ||
+        !is_time(r, "start", t->start_ns) || !is_time(r, "end", t->end_ns - t->start_ns))
+        return false;
+    thread_id id = profile_thread(r->p, t->process, t->tid, t->name, t->start_ns);
+    *profile_get_thread(r->p, id) = *t;
+    remember(r, TABLE_THREAD, id.ix);
+    return true;
+}
+
+static bool take_count(struct reader *r, union item *item)
+{
+    uint32_t id = r->rows.numbers[0];
+    if (!translate_one(r, TABLE_THREAD, &id) || !sum_counts(r, &item->mark.counts) ||
+        !is_time(r, "at_ns", item->mark.at_ns))
+        return false;
+    struct profile_thread *t = profile_get_thread(r->p, (thread_id){id});
+    struct counts whole = t->counts;
+    if (t->n_marks && t->marks[t->n_marks - 1].at_ns > item->mark.at_ns)
+        return rows_fail(&r->rows, "it is before the last one");
+    t->counts = item->mark.counts;
+    profile_mark_counts(r->p, (thread_id){id}, item->mark.at_ns);
+    profile_get_thread(r->p, (thread_id){id})->counts = whole;
+    return true;
+}
+
+static bool take_run(struct reader *r, union item *item)
+{
+    struct run *run = &item->run;
+    uint32_t id = r->rows.numbers[1];
+    run->at.stack.ix = r->rows.numbers[2];
+    run->at.wait.ix = r->rows.numbers[3];
+    if (!translate_one(r, TABLE_THREAD, &id) || !translate(r, TABLE_STACK, &run->at.stack.ix) ||
+        !translate(r, TABLE_WAIT, &run->at.wait.ix) || !is_time(r, "start", run->start_ns) ||
+        !is_time(r, "wall", run->weights.wall_ns))
+        return false;
+    r->runs_ns += run->weights.wall_ns;
+    if (r->runs_ns > most_sum_ns)
+        return rows_fail(&r->rows, "more time than there is");
+    const struct profile_thread *t = profile_see_thread(r->p, (thread_id){id});
+    if (t->n_runs && !t->n_folded && t->runs[t->n_runs - 1].start_ns > run->start_ns)
+        return rows_fail(&r->rows, "it is before the last one");
+    profile_append_run(r->p, (thread_id){id}, run);
+    return true;
+}
+
+/* ---- the whole ---- */
+
+static const struct {
+    bool (*take)(struct reader *r, union item *item);
+    void (*flush)(struct reader *r); /* what was gathered; NULL: nothing is */
+    bool (*check)(struct reader *r); /* at the end; NULL: nothing is left to check */
+} takers[TABLE_KINDS] = {
+    [TABLE_MOUNT] = {take_mount, NULL, NULL},
+    [TABLE_MODULE] = {take_module, NULL, NULL},
+    [TABLE_FUNCTION] = {take_function, NULL, NULL},
+    [TABLE_FRAME] = {take_frame, NULL, NULL},
+    [TABLE_LOCATION] = {take_location, flush_locations, NULL},
+    [TABLE_STACK] = {take_stack, NULL, NULL},
+    [TABLE_WAIT_FOR] = {take_wait_for, flush_list, NULL},
+    [TABLE_WAIT] = {take_wait, NULL, NULL},
+    [TABLE_LOCK] = {take_lock, NULL, NULL},
+    [TABLE_HOST] = {take_host, NULL, NULL},
+    [TABLE_PROCESS] = {take_process, NULL, check_parents},
+    [TABLE_CHILD] = {take_child, flush_children, NULL},
+    [TABLE_TASKS] = {take_tasks, NULL, NULL},
+    [TABLE_THREAD] = {take_thread, NULL, NULL},
+    [TABLE_COUNT] = {take_count, NULL, NULL},
+    [TABLE_RUN] = {take_run, NULL, NULL},
+};
+
+static bool read_table(struct reader *r, enum table_kind kind)
+{
+    union item item;
+    void (*flush)(struct reader *) = takers[kind].flush;
+    rows_begin(&r->rows, &r->db, r->p, &recording_tables[kind]);
+    r->n_gathered = r->gathered_capacity = 0;
+    r->gathered_for = 0;
+    free(r->gathered);
+    r->gathered = NULL;
+    while (memset(&item, 0, sizeof item), rows_next(&r->rows, &item)) {
+        if (flush && r->n_gathered && r->rows.numbers[1] == 0) {
+            flush(r);
+            r->n_gathered = 0;
+            r->gathered_for = 0;
+        }
+        if (!takers[kind].take(r, &item))
+            break;
+    }
+    bool good = !*r->rows.wrong && r->db.code == SQLITE_OK;
+    if (good && flush && r->n_gathered)
+        flush(r);
+    good = good && (!takers[kind].check || takers[kind].check(r));
+    rows_end(&r->rows);
+    return good;
+}
+
+static void read_all(struct reader *r)
+{
+    struct facts facts;
+    if (!facts_read(&facts, &r->rows, &r->db, r->p))
+        return;
+    for (enum table_kind kind = 0; kind < TABLE_KINDS; kind++)
+        if (!read_table(r, kind))
+            return;
+    profile_set_exact_time(r->p, &facts.exact);
+    profile_end(r->p, facts.end_ns);
+    facts_set(&facts, r->p);
+}
+
+static void release(struct reader *r)
+{
+    for (size_t i = 0; i < TABLE_KINDS; i++)
+        free(r->ids[i].items);
+    map_release(&r->lists);
+    free(r->gathered);
+    database_close(&r->db);
+}
+
+static int say_wrong(const struct reader *r, const char *name, struct err *err)
+{
+    if (r->db.code == SQLITE_INTERRUPT)
+        return err_set(err, -ETIMEDOUT, "%s: damaged: it takes more than %d s to read", name,
+                       MOST_S);
+    if (r->db.code == SQLITE_NOTADB)
+        return err_set(err, -EINVAL, "%s: not a recording", name);
+    if (r->db.code == SQLITE_CANTOPEN)
+        return err_set(err, -EIO, "%s: cannot be opened", name);
+    if (r->db.code != SQLITE_OK)
+        return err_set(err, -EINVAL, "%s: damaged: %s", name, r->db.why);
+    return err_set(err, -EINVAL, "%s: %s", name, r->rows.wrong);
+}
+
+/* Takes over R's database. */
+static struct profile *read_database(struct reader *r, const char *name, struct err *err)
+{
+    r->p = profile_new(0);
+    read_all(r);
+    bool good = !*r->rows.wrong && r->db.code == SQLITE_OK;
+    if (!good)
+        (void)say_wrong(r, name, err);
+    release(r);
+    return good ? r->p : profile_free(r->p);
+}
+
+struct profile *recording_bytes_read(const void *bytes, size_t len, const char *name,
+                                     struct err *err)
+{
+    struct reader r = {.p = NULL};
+    database_open(&r.db, NULL, bytes, len, MOST_S);
+    return read_database(&r, name, err);
+}
+
+enum { HEADER_BYTES = 32, PAGE_SIZE_AT = 16, PAGES_AT = 28 };
+
+/* Source: sqlite.org/fileformat.html, "The Database Header". */
+static bool read_header(const char *path, unsigned char ret[HEADER_BYTES], int64_t *ret_bytes)
+{
+    static const char magic[] = "SQLite format 3";
+    struct stat st = {0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    bool is = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+              pread(fd, ret, HEADER_BYTES, 0) == HEADER_BYTES &&
+              memcmp(ret, magic, sizeof magic) == 0;
+    *ret_bytes = st.st_size;
+    if (fd >= 0)
+        close(fd);
+    return is;
+}
+
+bool recording_file_is(const char *path)
+{
+    unsigned char header[HEADER_BYTES];
+    int64_t bytes;
+    return read_header(path, header, &bytes);
+}
+
+/* How long the file of HEADER has to be. */
+static int64_t bytes_of(const unsigned char *header)
+{
+    const unsigned char *at = header + PAGES_AT;
+    int64_t pages = (int64_t)at[0] << 24 | at[1] << 16 | at[2] << 8 | at[3];
+    int page_bytes = header[PAGE_SIZE_AT] << 8 | header[PAGE_SIZE_AT + 1];
+    return pages * (page_bytes == 1 ? 1 << 16 : page_bytes);
+}
+
+struct profile *recording_file_read(const char *path, struct err *err)
+{
+    struct reader r = {.p = NULL};
+    unsigned char header[HEADER_BYTES];
+    int64_t bytes;
+    if (access(path, R_OK) != 0) {
+        (void)err_set(err, -errno, "cannot read %s: %s", path, strerror(errno));
+        return NULL;
+    }
+    if (!read_header(path, header, &bytes)) {
+        (void)err_set(err, -EINVAL, "%s: not a recording", path);
+        return NULL;
+    }
+    if (bytes < bytes_of(header)) {
+        (void)err_set(err, -EINVAL, "%s: cut short: %lld of %lld bytes are there", path,
+                      (long long)bytes, (long long)bytes_of(header));
+        return NULL;
+    }
+    database_open(&r.db, path, NULL, 0, MOST_S);
+    return read_database(&r, path, err);
+}

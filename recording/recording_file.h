@@ -1,0 +1,21 @@
+/* A profile as a recording, a SQLite file (docs/recording.md), and back.  Both have the same
+ * answer, word for word. */
+#pragma once
+
+#include <stdio.h>
+
+#include "base/err.h"
+#include "profile/profile.h"
+
+/* Writes P, which has ended, to OUT; PROCESSES: by process, only the threads of these; NULL: of
+ * all.  Returns 0, or a negative errno: with ERR if SQLite is the cause, of a write else. */
+int recording_file_write(const struct profile *p, const bool *processes, FILE *out,
+                         struct err *err);
+/* Is the file PATH one of SQLite's, by its first bytes? */
+bool recording_file_is(const char *path);
+/* The profile of the file PATH, which has ended.  The file may be hostile, or cut, or another
+ * program's: NULL with ERR, one line that begins with PATH. */
+struct profile *recording_file_read(const char *path, struct err *err);
+/* The same of LEN bytes that are such a file, called NAME in ERR. */
+struct profile *recording_bytes_read(const void *bytes, size_t len, const char *name,
+                                     struct err *err);
