@@ -260,6 +260,30 @@ static void write_argument(void *json, const char *masked)
     json_string(json, masked);
 }
 
+static void write_number(struct json *j, const char *key, const char *number, size_t len)
+{
+    char text[16];
+    if (!number)
+        return;
+    (void)snprintf(text, sizeof text, "%.*s", (int)len, number);
+    json_string_field(j, key, text);
+}
+
+static void write_rank(struct json *j, const struct profile *p, process_id process)
+{
+    size_t len = 0;
+    const char *rank = process_rank(p, process, &len);
+    if (!rank)
+        return;
+    write_number(j, "rank", rank, len);
+    const char *world = process_world_size(p, process, &len);
+    write_number(j, "world_size", world, len);
+    const char *local = process_local_rank(p, process, &len);
+    write_number(j, "local_rank", local, len);
+    if (!process_is_rank(p, process))
+        json_bool_field(j, "inherits_rank", true);
+}
+
 static void begin_process(struct json *j, const struct dump *d, const struct dumped *t)
 {
     const struct profile_thread *thread = profile_see_thread(d->profile, t->thread);
@@ -267,13 +291,7 @@ static void begin_process(struct json *j, const struct dump *d, const struct dum
     json_newline(j);
     json_object(j);
     json_int_field(j, "pid", p->pid);
-    size_t len = 0;
-    const char *rank = process_rank(d->profile, thread->process, &len);
-    if (rank) {
-        char text[16];
-        (void)snprintf(text, sizeof text, "%.*s", (int)len, rank);
-        json_string_field(j, "rank", text);
-    }
+    write_rank(j, d->profile, thread->process);
     json_key(j, "command");
     json_array(j);
     command_line_each(p->pid, write_argument, j);

@@ -14,17 +14,16 @@
 #include "cli/options.h"
 #include "cli/pyspy.h"
 #include "cli/record.h"
+#include "cli/report_command.h"
 #include "cli/standby.h"
 #include "cli/terminal.h"
 #include "cli/watchdog.h"
 #include "target/elf_guard.h"
 
 static int (*const commands[COMMAND_COUNT])(const struct options *o) = {
-    [COMMAND_RECORD] = record_main,
-    [COMMAND_DUMP] = dump_main,
-    [COMMAND_STANDBY] = standby_main,
-    [COMMAND_DOCTOR] = doctor_main,
-    [COMMAND_INSTALL_PY_SPY] = pyspy_install_main,
+    [COMMAND_RECORD] = record_main,         [COMMAND_DUMP] = dump_main,
+    [COMMAND_STANDBY] = standby_main,       [COMMAND_DOCTOR] = doctor_main,
+    [COMMAND_REPORT] = report_command_main, [COMMAND_INSTALL_PY_SPY] = pyspy_install_main,
 };
 
 /* Output that the user asked for goes to stdout; if it is lost wallspy fails. */

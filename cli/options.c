@@ -15,7 +15,7 @@ static const double default_overhead_with_rate = 0.05;
 
 /* Names of commands of later versions.  A program of such a name is not launched, because the same
  * line will mean the command later. */
-static const char *const reserved[] = {"top", "report", "diff", "export", "ctl"};
+static const char *const reserved[] = {"top", "diff", "export", "ctl"};
 
 struct parser {
     struct options *o;
@@ -181,31 +181,56 @@ static bool all_digits(const char *s)
     return *s && s[strspn(s, "0123456789")] == '\0';
 }
 
+static void add_input(struct options *o, const char *arg)
+{
+    o->inputs.words = array_reserve(o->inputs.words, &o->inputs.capacity, o->inputs.n + 1,
+                                    sizeof *o->inputs.words);
+    o->inputs.words[o->inputs.n++] = arg;
+}
+
+/* Takes ARG if it is a file to report on; these may stand before options, too. */
+static bool take_input(struct options *o, const char *arg)
+{
+    if (o->command != COMMAND_REPORT || (arg[0] == '-' && arg[1]))
+        return false;
+    add_input(o, arg);
+    return true;
+}
+
+/* What stands behind "--" are operands. */
+static void take_operands(struct parser *p)
+{
+    while (p->o->command == COMMAND_REPORT && *p->next)
+        add_input(p->o, *p->next++);
+    p->o->argv = *p->next ? p->next : NULL;
+}
+
+static int parse_argument(struct parser *p, const char *arg)
+{
+    if (arg[0] != '-')
+        return apply(p, &option_rows[OPTION_ROW_PID], arg);
+    if (arg[1] == '-')
+        return parse_long(p, arg);
+    return arg[1] ? parse_cluster(p, arg) : unknown(p, arg);
+}
+
 /* Reads options up to the first operand that is no number, or "--". */
 static int parse_arguments(struct parser *p)
 {
     struct options *o = p->o;
     while (*p->next && p->result == OPTIONS_RUN) {
         const char *arg = *p->next;
-        int r = 0;
-        if (str_eq(arg, "--")) {
-            p->next++;
-            o->argv = *p->next ? p->next : NULL;
-            return 0;
-        }
-        if (arg[0] != '-' && !(takes_pids(o->command) && all_digits(arg))) {
+        bool input = take_input(o, arg);
+        if (!input && arg[0] != '-' && !(takes_pids(o->command) && all_digits(arg))) {
             o->argv = p->next;
             return 0;
         }
         p->next++;
-        if (arg[0] != '-')
-            r = apply(p, &option_rows[OPTION_ROW_PID], arg);
-        else if (arg[1] == '-')
-            r = parse_long(p, arg);
-        else if (arg[1])
-            r = parse_cluster(p, arg);
-        else
-            r = unknown(p, arg);
+        if (str_eq(arg, "--")) {
+            take_operands(p);
+            return 0;
+        }
+        int r = input ? 0 : parse_argument(p, arg);
         if (r < 0)
             return r;
     }
@@ -245,14 +270,19 @@ static int check_folder(const struct options *o, struct err *err)
     return err_set(err, -EINVAL, "install-py-spy takes one folder, such as ~/.local/bin");
 }
 
-static int check(const struct options *o, struct err *err)
+static int check_report(const struct options *o, struct err *err)
 {
-    if (o->command == COMMAND_STANDBY)
-        return o->argv ? 0 : err_set(err, -EINVAL, "standby needs a command to run");
-    if (o->command == COMMAND_DOCTOR)
-        return check_doctor(o, err);
-    if (o->command == COMMAND_INSTALL_PY_SPY)
-        return check_folder(o, err);
+    return o->inputs.n ? 0 : err_set(err, -EINVAL, "report needs dumps: wallspy report FILE...");
+}
+
+static int check_standby(const struct options *o, struct err *err)
+{
+    return o->argv ? 0 : err_set(err, -EINVAL, "standby needs a command to run");
+}
+
+/* Of record and dump. */
+static int check_look(const struct options *o, struct err *err)
+{
     if (o->command == COMMAND_DUMP && o->argv)
         return err_set(err, -EINVAL, "%s: dump takes process ids: wallspy dump -p PID", o->argv[0]);
     if (o->argv && names_threads(o))
@@ -267,6 +297,17 @@ static int check(const struct options *o, struct err *err)
     if (o->freeze && o->no_stop)
         return err_set(err, -EINVAL, "--freeze stops all threads, --no-stop none: choose one");
     return check_output(o, err);
+}
+
+static int check(const struct options *o, struct err *err)
+{
+    static int (*const checks[COMMAND_COUNT])(const struct options *o, struct err *err) = {
+        [COMMAND_RECORD] = check_look,           [COMMAND_DUMP] = check_look,
+        [COMMAND_STANDBY] = check_standby,       [COMMAND_DOCTOR] = check_doctor,
+        [COMMAND_REPORT] = check_report,         [COMMAND_PY_SPY] = check_look,
+        [COMMAND_INSTALL_PY_SPY] = check_folder,
+    };
+    return checks[o->command](o, err);
 }
 
 /* NAME is no command of this version: a program to launch, or a mistake. */
@@ -354,6 +395,7 @@ void options_release(struct options *o)
     free(o->threads.words);
     free(o->translated.words);
     free(o->outputs.words);
+    free(o->inputs.words);
     free(o->pids);
     text_release(&o->known);
     *o = (struct options){0};

@@ -55,6 +55,30 @@ const char *process_rank(const struct profile *p, process_id id, size_t *ret_len
     return find_rank(p, id, ret_len, &name);
 }
 
+/* The first of NAMES, which ends in NULL, that is a number. */
+static const char *first_number(const struct profile *p, process_id id, const char *const *names,
+                                size_t *ret_len)
+{
+    const char *value = NULL;
+    for (; *names && !value; names++)
+        value = process_number(p, id, *names, ret_len);
+    return value;
+}
+
+const char *process_world_size(const struct profile *p, process_id id, size_t *ret_len)
+{
+    static const char *const names[] = {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
+                                        "SLURM_NTASKS", NULL};
+    return first_number(p, id, names, ret_len);
+}
+
+const char *process_local_rank(const struct profile *p, process_id id, size_t *ret_len)
+{
+    static const char *const names[] = {"LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK",
+                                        "MPI_LOCALRANKID", "SLURM_LOCALID", NULL};
+    return first_number(p, id, names, ret_len);
+}
+
 static bool runs_python(const struct profile *p, process_id id)
 {
     return profile_see_process(p, id)->python_version.ix != 0;

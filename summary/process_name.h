@@ -20,6 +20,9 @@ const char *process_number(const struct profile *p, process_id id, const char *n
                            size_t *ret_len);
 /* The rank that its environment has, a number as above; NULL: none. */
 const char *process_rank(const struct profile *p, process_id id, size_t *ret_len);
-/* The same unless it is its parent's (a rank's DataLoader workers have that), or that of the job
- * whose ranks it launches (torchrun below Slurm). */
+/* How many ranks its job has, and its rank among those of its host; as process_rank(). */
+const char *process_world_size(const struct profile *p, process_id id, size_t *ret_len);
+const char *process_local_rank(const struct profile *p, process_id id, size_t *ret_len);
+/* The same as process_rank() unless it is its parent's (a rank's DataLoader workers have that), or
+ * that of the job whose ranks it launches (torchrun below Slurm). */
 const char *process_own_rank(const struct profile *p, process_id id, size_t *ret_len);

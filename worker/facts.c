@@ -61,9 +61,11 @@ static const char *const kept[] = {
     "NCCL_SHM_DISABLE",
     "POLARS_MAX_THREADS",
 };
-static const char *const ranks[] = {"RANK",      "LOCAL_RANK", "OMPI_COMM_WORLD_RANK",
-                                    "PMIX_RANK", "PMI_RANK",   "SLURM_PROCID",
-                                    "WORLD_SIZE"};
+static const char *const ranks[] = {
+    "RANK",          "LOCAL_RANK", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK",
+    "PMIX_RANK",     "PMI_RANK",   "MPI_LOCALRANKID",      "SLURM_PROCID",
+    "SLURM_LOCALID", "WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
+    "SLURM_NTASKS"};
 
 void facts_of_host(struct profile *p)
 {

@@ -7,7 +7,7 @@
 #include "worker/facts.h"
 #include "worker/target_process.h"
 
-enum { MOST = 8 };
+enum { MOST = 16 };
 
 struct found {
     char strings[MOST][ENVIRON_STRING_BYTES];

@@ -11,7 +11,9 @@ enum { MAX_ARGUMENTS = 64 };
 static void check(const struct options *o)
 {
     FUZZ_CHECK(o->command < COMMAND_COUNT);
-    if (o->command == COMMAND_DOCTOR)
+    if (o->command == COMMAND_REPORT)
+        FUZZ_CHECK(!o->argv && !o->n_pids && o->inputs.n > 0);
+    else if (o->command == COMMAND_DOCTOR)
         FUZZ_CHECK(!o->argv && o->n_pids <= 1);
     else
         FUZZ_CHECK(o->command == COMMAND_DUMP ? o->n_pids > 0 : o->argv || o->n_pids > 0);

@@ -129,7 +129,7 @@ static const struct {
     {"--xyzzy=3|1", "unknown option --xyzzy (see wallspy record --help)"},
     {"-|1", "unknown option - (see wallspy record --help)"},
     {"help|dumb", "help dumb: there is no such command (wallspy help lists them)"},
-    {"help|diff", "help diff: there is no such command (wallspy help lists them)"},
+    {"help|top", "help top: there is no such command (wallspy help lists them)"},
     {"dump|--rate|3|1", "--rate is an option of wallspy record, not of dump"},
     {"--json|1", "--json is an option of wallspy dump, not of record"},
     {"-p", "--pid needs a value: LIST"},
@@ -167,6 +167,8 @@ static const struct {
     {"dump", "dump: give -p PID"},
     {"dump|python", "python: dump takes process ids: wallspy dump -p PID"},
     {"doctor|python", "python: doctor takes a process id: wallspy doctor -p PID"},
+    {"report", "report needs dumps: wallspy report FILE..."},
+    {"report|-s|a.json", "--subprocesses is an option of wallspy record, not of report"},
     {"doctor|1|2", "doctor looks at one process: give one PID"},
     {"doctor|-s|1", "--subprocesses is an option of wallspy record, not of doctor"},
     {"standby", "standby needs a command to run"},
@@ -196,6 +198,17 @@ START_TEST(doctor_needs_no_process)
     options_release(&o);
     o = good("doctor|12|--json");
     ck_assert(o.n_pids == 1 && o.pids[0] == 12 && o.json);
+    options_release(&o);
+}
+END_TEST
+
+START_TEST(report_takes_files_and_options_in_any_order)
+{
+    struct options o = good("report|a.json|--json|-|12|--|-x");
+    ck_assert(o.command == COMMAND_REPORT && o.json && !o.n_pids && !o.argv);
+    ck_assert_uint_eq(o.inputs.n, 4);
+    ck_assert_str_eq(o.inputs.words[1], "-");
+    ck_assert_str_eq(o.inputs.words[3], "-x");
     options_release(&o);
 }
 END_TEST
@@ -280,5 +293,6 @@ END_TEST
 
 CHECK_MAIN("options", 20, pids_are_found_in_every_shape, the_blogs_line_runs_as_it_stands,
            options_end_at_the_first_operand, every_flag_reaches_its_field, defaults,
-           mistakes_are_one_line, doctor_needs_no_process, help_version_and_nothing,
+           mistakes_are_one_line, doctor_needs_no_process,
+           report_takes_files_and_options_in_any_order, help_version_and_nothing,
            help_fits_the_terminal, durations)

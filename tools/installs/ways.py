@@ -110,7 +110,8 @@ def after_source(box, who, _dist):
 def pages_missing(box, prefix, suffix="", zsh_folder="site-functions"):
     """Which man pages and completions are not where man and the shells look."""
     wanted = [f"man/man1/{name}.1{suffix}" for name in
-              ("wallspy", "wallspy-dump", "wallspy-standby", "wallspy-doctor")]
+              ("wallspy", "wallspy-dump", "wallspy-standby", "wallspy-doctor",
+               "wallspy-report")]
     wanted += ["bash-completion/completions/wallspy", f"zsh/{zsh_folder}/_wallspy",
                "fish/vendor_completions.d/wallspy.fish"]
     share = box.root / prefix.lstrip("/") / "share"

@@ -1,0 +1,131 @@
+/* What the dumps of a job say, for programs; docs/fleet.md, docs/report-1.schema.json. */
+#include "cli/fleet_report.h"
+#include "cli/json_head.h"
+#include "cli/terminal.h"
+
+static void write_members(struct json *j, const struct fleet *f, const struct verdict *v,
+                          const struct verdict_class *c)
+{
+    static const char *const moved[] = {[MOVED_UNKNOWN] = NULL,
+                                        [MOVED] = "moved",
+                                        [MOVED_NOT] = "same",
+                                        [MOVED_NOT_NO_CPU] = "same, no CPU"};
+    json_key(j, "members");
+    json_array(j);
+    for (uint32_t i = 0; i < c->n; i++) {
+        uint32_t member = v->order[c->first + i];
+        const struct fleet_process *p = verdict_process(f, v, member);
+        json_object(j);
+        json_key(j, "rank");
+        if (p->rank >= 0)
+            json_int(j, p->rank);
+        else
+            json_null(j);
+        json_string_field(j, "host", fleet_see_text(f, p->host));
+        json_int_field(j, "pid", p->pid);
+        json_string_field(j, "moved", moved[v->moved[member]]);
+        json_end_object(j);
+    }
+    json_end_array(j);
+}
+
+static void write_frames(struct json *j, const struct fleet *f, const struct verdict_class *c)
+{
+    json_key(j, "frames");
+    json_array(j);
+    for (uint32_t at = f->threads[c->thread].path; at; at = f->nodes[at].parent) {
+        const struct function *function = &f->functions.items[f->nodes[at].function];
+        uint32_t line = fleet_words_line(f, c, at);
+        json_object(j);
+        json_string_field(j, "kind", function->python ? "python" : "native");
+        json_string_field(j, "name", fleet_see_text(f, function->name));
+        json_string_field(j, function->python ? "file" : "module",
+                          fleet_see_text(f, function->file));
+        if (line)
+            json_int_field(j, "line", line);
+        json_end_object(j);
+    }
+    json_end_array(j);
+}
+
+static void write_class(struct json *j, const struct fleet *f, const struct verdict *v, size_t i)
+{
+    const struct verdict_class *c = &v->classes[i];
+    const struct fleet_thread *t = &f->threads[c->thread];
+    bool odd = v->kind == VERDICT_ODD && i == v->odd;
+    json_newline(j);
+    json_object(j);
+    json_bool_field(j, "odd", odd);
+    json_int_field(j, "n", c->n);
+    json_string_field(j, "does", fleet_see_text(f, f->waits[t->wait].words));
+    json_string_field(j, "thread", fleet_see_text(f, t->name));
+    write_members(j, f, v, c);
+    write_frames(j, f, c);
+    json_end_object(j);
+}
+
+static void write_inputs(struct json *j, const struct fleet *f)
+{
+    json_key(j, "inputs");
+    json_array(j);
+    for (size_t i = 0; i < f->n_inputs; i++) {
+        const struct fleet_input *in = &f->inputs[i];
+        json_newline(j);
+        json_object(j);
+        json_string_field(j, "name", in->name);
+        json_int_field(j, "dumps", in->documents);
+        json_int_field(j, "processes", in->processes);
+        json_string_field(j, "wrong", in->wrong);
+        json_end_object(j);
+    }
+    json_end_array(j);
+}
+
+static void write_absent(struct json *j, const struct members *m)
+{
+    json_key(j, "absent");
+    json_array(j);
+    for (size_t i = 0; i < m->n_absent; i++)
+        json_int(j, m->absent[i]);
+    json_end_array(j);
+}
+
+static void write_verdict(struct json *j, const struct fleet *f, struct verdict *v)
+{
+    static const char *const kinds[] = {[VERDICT_NOBODY] = "nobody",
+                                        [VERDICT_SAME] = "same",
+                                        [VERDICT_MOVES] = "moves",
+                                        [VERDICT_ODD] = "odd"};
+    static const char *const levels[] = {[LEVEL_PLACE] = "functions",
+                                         [LEVEL_WHOLE] = "libraries",
+                                         [LEVEL_LINES] = "lines",
+                                         [LEVEL_WAIT] = "waits",
+                                         [LEVEL_THREADS] = "threads"};
+    struct text line = {0};
+    fleet_words_add_headline(f, v, TERMINAL_TEXT_WIDTH, &line);
+    json_string_field(j, "headline", line.s);
+    text_release(&line);
+    json_string_field(j, "verdict", kinds[v->kind]);
+    json_string_field(j, "told_apart_by", v->n_classes > 1 ? levels[v->level] : NULL);
+    json_int_field(j, "compared", (int64_t)v->members.n);
+    json_int_field(j, "stand_still", (int64_t)v->n_still);
+    json_int_field(j, "not_compared", (int64_t)v->members.aside);
+    json_int_field(j, "world_size", v->members.world);
+    json_int_field(j, "rounds", (int64_t)v->n_rounds);
+}
+
+int fleet_json(const struct fleet *f, struct verdict *v, FILE *out)
+{
+    struct json j = {.out = out};
+    json_head(&j, "report/1");
+    write_verdict(&j, f, v);
+    write_absent(&j, &v->members);
+    json_key(&j, "classes");
+    json_array(&j);
+    for (size_t i = 0; i < v->n_classes; i++)
+        write_class(&j, f, v, i);
+    json_end_array(&j);
+    write_inputs(&j, f);
+    json_end_object(&j);
+    return json_finish(&j);
+}

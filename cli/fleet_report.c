@@ -1,0 +1,48 @@
+#include "cli/fleet_report.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/exit_codes.h"
+#include "cli/terminal.h"
+#include "fleet/inputs.h"
+
+static int print(const struct fleet *f, struct verdict *v, const struct options *o)
+{
+    int error = 0;
+    struct text t = {0};
+    if (o->json) {
+        error = fleet_json(f, v, stdout);
+    } else {
+        fleet_text_add(f, v, (size_t)terminal_data_width(), &t);
+        (void)fputs(t.s, stdout);
+    }
+    text_release(&t);
+    return fflush(stdout) == 0 ? error : error ? error : -errno;
+}
+
+/* Could none of the inputs be opened? */
+static bool nothing_read(const struct fleet *f)
+{
+    for (size_t i = 0; i < f->n_inputs; i++)
+        if (f->inputs[i].documents)
+            return false;
+    return true;
+}
+
+int fleet_report_main(const struct options *o)
+{
+    struct fleet f = {0};
+    struct verdict v;
+    for (size_t i = 0; i < o->inputs.n; i++)
+        inputs_read(&f, o->inputs.words[i]);
+    verdict_find(&f, &v);
+    int error = print(&f, &v, o);
+    int code = nothing_read(&f) ? EXIT_FAILED : v.members.n ? EXIT_OK : EXIT_NO_SAMPLE;
+    verdict_release(&v);
+    fleet_release(&f);
+    if (error < 0)
+        terminal_error("cannot write the report: %s", strerror(-error));
+    return error < 0 ? EXIT_FAILED : code;
+}

@@ -1,0 +1,141 @@
+/* What the dumps of a job say, for people; docs/fleet.md. */
+#include "cli/fleet_report.h"
+
+#include <string.h>
+
+enum { MOST_CLASSES = 8, MOST_INPUTS = 8, MEMBER_LINES_COLUMNS = 400 };
+
+static const char *plural(size_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+/* Adds WORDS, wrapped, behind INDENT spaces. */
+static void add_block(struct text *out, const struct text *words, size_t indent, size_t width)
+{
+    text_addf(out, "%*s", (int)indent, "");
+    (void)text_add_wrapped(out, words->len ? words->s : "", indent, indent + 2, width);
+    text_add(out, "\n");
+}
+
+static void add_moved(const struct verdict *v, const struct verdict_class *c, struct text *out)
+{
+    static const char *const words[] = {
+        [MOVED] = "moved", [MOVED_NOT] = "did not move", [MOVED_NOT_NO_CPU] = "got no CPU"};
+    size_t counts[MOVED_NOT_NO_CPU + 1] = {0};
+    const char *before = "; between the rounds ";
+    for (uint32_t i = 0; i < c->n; i++)
+        counts[v->moved[v->order[c->first + i]]]++;
+    for (unsigned m = MOVED; m <= MOVED_NOT_NO_CPU; m++) {
+        if (!counts[m])
+            continue;
+        text_add(out, before);
+        if (counts[m] < c->n)
+            text_addf(out, "%zu ", counts[m]);
+        text_add(out, words[m]);
+        before = ", ";
+    }
+}
+
+static void add_class(const struct fleet *f, const struct verdict *v, const struct verdict_class *c,
+                      size_t width, struct text *out)
+{
+    struct text words = {0};
+    const char *noun = v->members.ranked ? "rank" : "process";
+    text_addf(&words, "%u %s%s: ", c->n, noun, c->n == 1 ? "" : v->members.ranked ? "s" : "es");
+    struct text members = {0};
+    fleet_words_add_members(f, v, c, &members);
+    text_add_cut(&words, members.s, members.len, MEMBER_LINES_COLUMNS);
+    text_release(&members);
+    add_block(out, &words, 2, width);
+    text_clear(&words);
+    const char *wait = fleet_see_text(f, f->waits[f->threads[c->thread].wait].words);
+    text_add_tame(&words, wait, strlen(wait));
+    add_moved(v, c, &words);
+    if (words.len)
+        add_block(out, &words, 6, width);
+    text_clear(&words);
+    fleet_words_add_way(f, c, &words);
+    add_block(out, &words, 6, width);
+    text_release(&words);
+}
+
+/* The smallest ones, and the largest. */
+static void add_classes(const struct fleet *f, const struct verdict *v, size_t width,
+                        struct text *out)
+{
+    size_t n = v->n_classes;
+    size_t left_out = n > MOST_CLASSES ? n - MOST_CLASSES : 0;
+    uint32_t members = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool shown = i + 1 == n || i + 1 < MOST_CLASSES;
+        if (shown && i + 1 == n && left_out)
+            text_addf(out, "  %u %s in %zu other places: --json\n", members,
+                      v->members.ranked ? "ranks" : "processes", left_out);
+        if (shown)
+            add_class(f, v, &v->classes[i], width, out);
+        else
+            members += v->classes[i].n;
+    }
+}
+
+static void add_absent(const struct members *m, size_t width, struct text *out)
+{
+    struct text words = {0};
+    struct text ranks = {0};
+    if (!m->n_absent)
+        return;
+    fleet_words_add_ranks(m->absent, m->n_absent, &ranks);
+    text_addf(&words, "%zu of %lld ranks sent nothing: ", m->n_absent, (long long)m->world);
+    text_add_cut(&words, ranks.s, ranks.len, MEMBER_LINES_COLUMNS);
+    add_block(out, &words, 0, width);
+    text_release(&ranks);
+    text_release(&words);
+}
+
+static void add_inputs(const struct fleet *f, size_t width, struct text *out)
+{
+    size_t wrong = 0;
+    size_t documents = 0;
+    struct text words = {0};
+    for (size_t i = 0; i < f->n_inputs; i++) {
+        wrong += f->inputs[i].wrong != NULL;
+        documents += f->inputs[i].documents;
+    }
+    text_addf(&words, "%zu input%s, %zu dump%s, %zu process%s", f->n_inputs, plural(f->n_inputs),
+              documents, plural(documents), f->n_processes, f->n_processes == 1 ? "" : "es");
+    if (wrong)
+        text_addf(&words, "; not read to the end: %zu", wrong);
+    add_block(out, &words, 0, width);
+    size_t shown = 0;
+    for (size_t i = 0; i < f->n_inputs && shown < MOST_INPUTS; i++) {
+        if (!f->inputs[i].wrong)
+            continue;
+        shown++;
+        text_clear(&words);
+        fleet_words_add_input(&f->inputs[i], &words);
+        add_block(out, &words, 2, width);
+    }
+    if (wrong > shown)
+        text_addf(out, "  and %zu more: --json\n", wrong - shown);
+    text_release(&words);
+}
+
+static void add_aside(const struct verdict *v, struct text *out)
+{
+    if (!v->members.aside)
+        return;
+    text_addf(out, "%zu process%s %s, and not compared\n", v->members.aside,
+              v->members.aside == 1 ? "" : "es",
+              v->members.ranked ? "without a rank" : "of other command lines, or launchers");
+}
+
+void fleet_text_add(const struct fleet *f, struct verdict *v, size_t width, struct text *out)
+{
+    fleet_words_add_headline(f, v, width, out);
+    text_add(out, "\n");
+    add_classes(f, v, width, out);
+    add_absent(&v->members, width, out);
+    add_aside(v, out);
+    add_inputs(f, width, out);
+}

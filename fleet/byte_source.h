@@ -1,0 +1,28 @@
+/* The bytes of an input, in order, plain or compressed by gzip.  Only a window of them is in
+ * memory, so that a pipe may bring more than that. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* AT to END is what is read and not yet taken; who takes bytes moves AT. */
+struct byte_source {
+    const char *at, *end;
+    char *window;
+    void *file; /* zlib's */
+    int error;  /* the first negative errno of a read; the bytes end there */
+    bool ended; /* no more will come */
+};
+
+/* Opens PATH, or, with NULL, standard input.  Returns 0 or a negative errno; then nothing is to be
+ * closed. */
+int byte_source_open(struct byte_source *ret, const char *path);
+/* Reads from memory: LEN bytes at S, which must outlive RET. */
+void byte_source_of_bytes(struct byte_source *ret, const char *s, size_t len);
+/* Is there another byte at AT?  Reads on if need be; pointers into the window are no longer valid
+ * then. */
+bool byte_source_more(struct byte_source *s);
+/* Makes at least WANTED bytes stand from AT on, fewer only at the end; at most a window's half. */
+size_t byte_source_ahead(struct byte_source *s, size_t wanted);
+void byte_source_close(struct byte_source *s);

@@ -1,0 +1,102 @@
+/* All that the dumps of a job say: processes, their threads, and what each was in.  Filled by the
+ * readers (dump_in.h, pyspy_in.h), judged by classes.h and verdict.h.  Knows of no file and of no
+ * live process. */
+#pragma once
+
+#include "fleet/function_table.h"
+
+enum { FLEET_NONE = UINT32_MAX };
+
+/* What a thread does, from what stops a job to what merely follows from that. */
+enum fleet_doing {
+    DOES_NOTHING, /* stopped */
+    DOES_RUN,     /* it runs, or waits for a CPU */
+    DOES_WAIT,    /* for a file, a lock, a child, the time */
+    DOES_AWAIT,   /* for another process or thread: sockets, pipes, conditions */
+    DOES_UNKNOWN,
+};
+struct fleet_wait {
+    uint32_t words; /* "in read of /data/x"; a text */
+    uint32_t sort;  /* the same without its object */
+    enum fleet_doing doing;
+};
+
+/* A stack as the way to its innermost frame; 0 is the empty one. */
+struct fleet_node {
+    uint32_t parent, function, line; /* LINE: of the first thread that was seen here */
+    uint16_t depth;
+};
+
+enum fleet_ran { RAN_UNKNOWN, RAN_NOT, RAN_SOME };
+struct fleet_thread {
+    uint32_t path;  /* a node */
+    uint32_t lines; /* a hash of the lines of the user's own frames */
+    uint32_t wait, name;
+    enum fleet_ran ran;
+    bool complete;
+    bool task; /* of asyncio: no thread */
+};
+
+/* A process in one dump. */
+struct fleet_process {
+    int64_t rank, world, local_rank; /* −1: not said */
+    int64_t pid;
+    uint32_t host, command, time;     /* texts; "" if not said */
+    uint32_t input;                   /* which one */
+    uint32_t document;                /* of the whole fleet */
+    uint32_t first_thread, n_threads; /* the main thread is the first */
+    uint32_t first_line;              /* of the main thread: fleet.lines, outermost first */
+    bool inherits;                    /* its rank is another process's */
+    bool cut;                         /* the input ended within it */
+};
+
+/* What became of an input. */
+struct fleet_input {
+    char *name;
+    uint32_t documents, processes;
+    const char *wrong; /* NULL, or why it was not read to its end; a constant */
+    uint64_t wrong_at; /* the number of the document, from 1 */
+};
+
+struct fleet { /* zero-initialise */
+    struct function_table functions;
+    struct fleet_node *nodes;
+    size_t n_nodes, nodes_capacity;
+    struct map children; /* parent and function → node */
+    struct fleet_wait *waits;
+    size_t n_waits, waits_capacity;
+    struct map waits_by_text;
+    struct fleet_thread *threads;
+    size_t n_threads, threads_capacity;
+    struct fleet_process *processes;
+    size_t n_processes, processes_capacity;
+    uint32_t *lines;
+    size_t n_lines, lines_capacity;
+    struct fleet_input *inputs;
+    size_t n_inputs, inputs_capacity;
+    uint32_t n_documents;
+    bool full; /* a bound was met: what came later is not in it */
+};
+
+uint32_t fleet_text(struct fleet *f, const char *s);
+const char *fleet_see_text(const struct fleet *f, uint32_t id);
+/* The id of a wait; WORDS and SORT are copied. */
+uint32_t fleet_wait(struct fleet *f, const char *words, const char *sort, enum fleet_doing doing);
+
+/* The frames of one thread, while they are read: innermost first. */
+enum { FLEET_FRAMES = 1024 };
+struct fleet_stack {
+    uint32_t functions[FLEET_FRAMES], lines[FLEET_FRAMES];
+    size_t n;
+};
+void fleet_stack_add(struct fleet *f, struct fleet_stack *s, const struct frame_in *frame);
+/* Puts STACK into the tree, and its hash of lines into T. */
+void fleet_stack_end(struct fleet *f, const struct fleet_stack *s, struct fleet_thread *t);
+/* Adds a process, and then its threads.  MAIN_LINES: the stack of the first thread. */
+struct fleet_process *fleet_add_process(struct fleet *f, const struct fleet_process *p);
+void fleet_add_thread(struct fleet *f, const struct fleet_thread *t, const struct fleet_stack *s);
+/* Sets what P says of the last process, but for its threads. */
+void fleet_describe_process(struct fleet *f, const struct fleet_process *p);
+/* Takes the last process and its threads away. */
+void fleet_drop_process(struct fleet *f);
+void fleet_release(struct fleet *f);

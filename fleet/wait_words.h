@@ -1,0 +1,12 @@
+/* What a thread does, in words, from the fields that a dump has of it. */
+#pragma once
+
+#include "fleet/fleet.h"
+
+enum { WAIT_IN_BYTES = 256 };
+struct wait_in { /* as it was read; "" where a dump does not say */
+    char state[16], call[32], path[WAIT_IN_BYTES], wchan[64], gil[16];
+    char kind[32], what[WAIT_IN_BYTES], name[WAIT_IN_BYTES];
+};
+/* The id of that wait in F. */
+uint32_t wait_words_add(struct fleet *f, const struct wait_in *w);

@@ -1,0 +1,302 @@
+"""`wallspy report` of dumps that the test writes itself: their forms, who is told to be elsewhere,
+what must not tell ranks apart, and inputs that are garbled.
+
+usage: report.py WALLSPY [unittest's arguments]
+"""
+import json
+import pathlib
+import subprocess
+import unittest
+
+from dumps import (ENTRY, LIBC, dump, job, loading, native, process, python, thread, waiting,
+                   write)
+from support.cases import FolderTest
+from support.outcome import main
+from support.programs import programs
+from support.schema import keys, violations
+
+DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
+SCHEMA = json.loads((DOCS / "report-1.schema.json").read_text(encoding="utf-8"))
+TEXT = """Process {pid}: python3 train.py
+Python v3.11.7 (/usr/bin/python3.11)
+
+Thread {pid} (idle): "MainThread"
+    {name} (train.py:{line})
+    <module> (train.py:30)
+Thread 4711 (idle): "loader"
+    wait (threading.py:327)
+    run (train.py:3)
+"""
+
+
+class Report:
+    """What was printed: the lines, and the first one."""
+
+    def __init__(self, done):
+        self.code = done.returncode
+        self.text = done.stdout.decode()
+        self.lines = self.text.splitlines()
+        self.first = self.lines[0] if self.lines else ""
+        assert not done.stderr, done.stderr
+        assert all(len(line) <= 79 for line in self.lines), self.text
+
+
+def report(*args, stdin=b""):
+    return Report(subprocess.run([programs["wallspy"], "report", *map(str, args)], input=stdin,
+                                 capture_output=True, timeout=60, check=False))
+
+
+def document(*args, stdin=b""):
+    done = subprocess.run([programs["wallspy"], "report", "--json", *map(str, args)], input=stdin,
+                          capture_output=True, timeout=60, check=False)
+    return json.loads(done.stdout)
+
+
+class JobTest(FolderTest):
+    """Of a job's dumps."""
+
+    def told(self, dumps):
+        """The report of DUMPS, in files; their JSON says the same, and is as its schema."""
+        folder = pathlib.Path("dumps")
+        write(folder, dumps)
+        said = report(folder)
+        as_json = document(folder)
+        self.assertEqual(list(violations(as_json, SCHEMA)), [])
+        self.assertEqual(as_json["headline"], said.first)
+        for file in folder.iterdir():
+            file.unlink()
+        return said
+
+    def expect(self, first, dumps):
+        said = self.told(dumps)
+        self.assertEqual(said.code, 0, said.text)
+        self.assertRegex(said.first, first, said.text)
+        return said
+
+    def expect_nobody(self, dumps):
+        return self.expect("^all |ran or moved on: none stands out$", dumps)
+
+
+class Forms(JobTest):
+    def test_files_a_directory_and_standard_input(self):
+        dumps = job(8, {3: loading()})
+        first = r"^rank 3 .*\(node0\): load_batch train\.py:5, in read; 7 others: all_reduce"
+        said = self.expect(first, dumps)
+        write(pathlib.Path("plain"), dumps)
+        write(pathlib.Path("gz"), dumps, compressed=True)
+        files = sorted(pathlib.Path("plain").iterdir())
+        lines = "".join(json.dumps(one) + "\n" for one in dumps).encode()
+        joined = "".join(json.dumps(one, indent=1) for one in dumps).encode()
+        for other in (report("gz"), report(*files), report("-", stdin=lines),
+                      report(stdin=joined, *["-"])):
+            self.assertEqual(other.lines[:-1], said.lines[:-1])
+
+    def test_several_processes_of_one_dump(self):
+        threads = {rank: loading() if rank == 5 else waiting() for rank in range(8)}
+        self.expect("^rank 5 ", [dump([process(rank, [main])
+                                       for rank, main in threads.items()])])
+
+    def test_pyspys_text(self):
+        for rank in range(4):
+            name = "load_batch" if rank == 2 else "all_reduce"
+            pathlib.Path(f"rank{rank}.txt").write_text(
+                TEXT.format(pid=700, name=name, line=9), encoding="utf-8")
+        said = report(*[f"rank{rank}.txt" for rank in range(4)])
+        self.assertEqual(said.first, "rank 2 of 4: load_batch train.py:9, is idle; 3 others: "
+                                     "all_reduce train.py:9")
+
+    def test_pyspys_text_without_ranks(self):
+        text = "".join(TEXT.format(pid=pid, name="load" if pid == 31 else "reduce", line=4)
+                       for pid in range(30, 36))
+        said = report("-", stdin=text.encode())
+        self.assertEqual(said.first, "process 31: load train.py:4, is idle; 5 others: "
+                                     "reduce train.py:4")
+
+    def test_pyspys_json(self):
+        def one(pid, name, line):
+            frame = {"filename": "/job/train.py", "module": None, "short_filename": "train.py",
+                     "locals": None, "is_entry": True}
+            return {"pid": pid, "thread_id": 1, "thread_name": "MainThread", "os_thread_id": pid,
+                    "active": False, "owns_gil": False, "process_info": None,
+                    "frames": [dict(frame, name=name, line=line),
+                               dict(frame, name="<module>", line=30)]}
+        for rank in range(4):
+            pathlib.Path(f"rank_{rank}.json").write_text(json.dumps(
+                [one(9, "load" if rank == 1 else "reduce", 5)]), encoding="utf-8")
+        said = report(*[f"rank_{rank}.json" for rank in range(4)])
+        self.assertRegex(said.first, r"^rank 1 of 4: load train\.py:5, is idle; 3 others: reduce")
+
+
+class Odd(JobTest):
+    """Who is told to be elsewhere."""
+
+    def test_one_in_another_collective_of_the_same_function(self):
+        frames = waiting()["frames"]
+        later = [python("step", 27) if f.get("name") == "step" else f for f in frames]
+        self.expect(r"^rank 6 .*; 7 others: ", job(8, {6: waiting(frames=later)}))
+
+    def test_a_stopped_one(self):
+        said = self.expect("^rank 2 .*is stopped",
+                           job(8, {2: waiting(state="stopped", call=None, kind=None)}))
+        self.assertIn("is stopped", said.text)
+
+    def test_one_that_runs_while_the_others_wait(self):
+        busy = waiting(state="running", call=None, kind=None, ran=True)
+        self.expect("^rank 7 .*runs; 7 others: ", job(8, {7: busy}))
+
+    def test_one_that_waits_for_the_gil(self):
+        frames = [python("collect", 70), python("step", 21), python("<module>", 30), *ENTRY]
+        self.expect("^rank 0 .*: collect train.py:70, runs; 3 others",
+                    job(4, {0: thread(1, frames, state="running", call=None, kind=None,
+                                      ran=True)}))
+
+    def test_the_culprit_before_who_waits_for_it(self):
+        receiving = [native("recv"), python("recv_left", 50), python("step", 20),
+                     python("<module>", 30), *ENTRY]
+        self.expect("^rank 3 ", job(8, {3: loading(), 4: waiting(frames=receiving)}))
+
+    def test_a_thread_of_one(self):
+        def threads(odd):
+            where = [native("read"), python("fetch", 88), python("feed", 80)] if odd else [
+                native("sem_wait"), python("Queue.get", 171, "/usr/lib/python3.11/queue.py"),
+                python("feed", 80)]
+            call = {"call": "read", "path": "/data/x", "kind": None} if odd else {
+                "call": "futex", "path": "", "kind": "condition"}
+            return [waiting(), thread(2, where, name="feed", **call)]
+        dumps = [dump([process(rank, threads(rank == 9), world=16)]) for rank in range(16)]
+        self.expect(r"^rank 9 .*: a thread in fetch train\.py:88, in read", dumps)
+
+    def test_an_absent_one(self):
+        said = self.expect("^rank 5 of 8 sent nothing; 7 others: all_reduce train.py:9",
+                           job(8, absent=[5]))
+        self.assertIn("1 of 8 ranks sent nothing: 5\n", said.text)
+
+    def test_many_absent_ones_beside_the_odd_one(self):
+        said = self.expect("^rank 17 ", job(64, {17: loading()}, absent=[3, 9, 10, 11, 60]))
+        self.assertIn("5 of 64 ranks sent nothing: 3, 9-11, 60\n", said.text)
+
+    def test_helpers_have_their_parents_rank(self):
+        worker = [native("read"), python("worker", 91)]
+        dumps = [dump([process(rank, [loading() if rank == 3 else waiting()], world=4),
+                       process(rank, [thread(9, worker)], pid=5000 + rank, inherits_rank=True)])
+                 for rank in range(4)]
+        said = self.expect("^rank 3 ", dumps)
+        self.assertNotIn("sent nothing", said.text)
+
+    def test_a_launcher_is_no_rank(self):
+        launcher = process(None, [thread(1, [native("wait4"), python("wait", 3)], call="wait4",
+                                         path="", kind="child")], pid=1)
+        ranks = [process(None, [loading() if i == 2 else waiting()], pid=10 + i,
+                         command=("python3", "train.py", f"--rank={i}")) for i in range(4)]
+        self.expect("^process 12 ", [dump([launcher, *ranks])])
+
+
+class Alike(JobTest):
+    """What must not tell ranks apart, and jobs that go on."""
+
+    def test_a_healthy_job(self):
+        places = [waiting(ran=True), loading(), waiting(frames=[python("forward", 3), *ENTRY],
+                                                        state="running", ran=True, call=None)]
+        for one in places:
+            one["ran"] = True
+        self.expect_nobody([dump([process(rank, [places[rank % 3]], world=9)])
+                            for rank in range(9)])
+
+    def test_all_wait_alike(self):
+        self.expect("^all 8 ranks do the same: all_reduce train.py:9", job(8))
+
+    def test_lines_of_a_loop(self):
+        def frames(rank):
+            return [native("recv"), python("all_reduce", 9 + rank % 4), *ENTRY]
+        self.expect_nobody([dump([process(rank, [waiting(frames=frames(rank))], world=8)])
+                            for rank in range(8)])
+
+    def test_inlining_recursion_and_what_compilers_add(self):
+        def frames(rank):
+            body = [native("poll", LIBC), native("progress.part.3" if rank % 2 else "progress",
+                                                 "libmpi.so.40")]
+            body += [native("Barrier", "solve", 4, **({"inlined": True} if rank % 3 else {}))]
+            body += [native("walk", "solve", 7)] * (1 + rank % 3)
+            body += [native(f"libx.so+0x{rank}00", "libx.so")]
+            if rank == 5:
+                del body[2]
+            return body + [native("main", "solve"), *ENTRY]
+        self.expect_nobody([dump([process(rank, [thread(1, frames(rank), call="poll", path="",
+                                                        kind="poll")], world=12)])
+                            for rank in range(12)])
+
+    def test_thread_counts(self):
+        idle = [native("futex"), native("worker_loop", "libpool.so"), native("start_thread")]
+        dumps = [dump([process(rank, [waiting()] + [thread(10 + i, idle, call="futex", path="",
+                                                           kind="condition")
+                                                    for i in range(rank)], world=8)])
+                 for rank in range(8)]
+        self.expect_nobody(dumps)
+
+    def test_ranks_that_spin_while_they_wait(self):
+        def frames(rank):
+            return [native(f"poll_{rank}", "libmpi.so"), native("PMPI_Allreduce", "libmpi.so"),
+                    native("solve", "solver"), native("main", "solver"), *ENTRY]
+        spins = {rank: thread(1, frames(rank), state="running", call=None, kind=None, ran=True)
+                 for rank in range(8)}
+        self.expect_nobody(job(8, spins))
+        self.expect("^rank 4 ", job(8, {**spins, 4: loading()}))
+
+
+class Garbled(JobTest):
+    """Counted and named, never fatal."""
+
+    def test_each_kind(self):
+        good = job(4, {1: loading()})
+        cut = json.dumps(job(6)[5])
+        bad = ["no dump at all\n", cut[:-60], "\x00\xff\x01" * 50, '{"schema":"other/1","a":[1]}',
+               '{"schema":"dump/1","processes":[{"pid":}]}', "[" * 1000, "", "[1,[2],{}]",
+               '{"schema":"dump/1","processes":[]}']
+        said = self.expect("^rank 1 ", good + bad)
+        self.assertIn(f"not read to the end: {len(bad)}\n", said.text)
+        self.assertIn("00004.json: it has lines that are no part of a dump\n", said.text)
+        self.assertRegex(said.text, r"00005\.json: it ends too early\n")
+
+    def test_a_dump_that_is_cut_has_the_threads_before(self):
+        whole = json.dumps(dump([process(3, [loading(), waiting(2)], world=4)]))
+        said = self.expect("^rank 3 ", job(3) + [whole[:-200]])
+        self.assertNotIn("sent nothing", said.text)
+
+    def test_the_next_dump_of_a_stream_is_found(self):
+        lines = [json.dumps(one) for one in job(6, {2: loading()})]
+        lines[4] = lines[4][:300]
+        lines.insert(1, "srun: error: node7: task 9: Killed")
+        said = report("-", stdin="\n".join(lines).encode())
+        self.assertRegex(said.first, "^rank 2 ")
+        self.assertIn("1 of 6 ranks sent nothing: 4\n", said.text)
+
+    def test_compressed_bytes_that_are_damaged(self):
+        write(pathlib.Path("dumps"), job(4, {1: loading()}), compressed=True)
+        victim = pathlib.Path("dumps/00003.json.gz")
+        victim.write_bytes(victim.read_bytes()[:150])
+        said = report("dumps")
+        self.assertRegex(said.first, "^rank 1 ")
+        self.assertIn("not read to the end: 1\n", said.text)
+
+    def test_exit_codes(self):
+        pathlib.Path("garbled").write_text("nothing", encoding="utf-8")
+        pathlib.Path("empty").mkdir()
+        self.assertEqual(report("garbled").code, 6)
+        self.assertEqual(report("empty").code, 1)
+        self.assertEqual(report("missing").code, 1)
+        self.assertIn("missing: No such file or directory\n", report("missing").text)
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            for options in [], ["--json"]:
+                done = subprocess.run([programs["wallspy"], "report", "garbled", *options],
+                                      stdout=full, stderr=subprocess.DEVNULL, check=False)
+                self.assertEqual(done.returncode, 1)
+
+
+class Page(unittest.TestCase):
+    def test_it_has_each_key(self):
+        page = (DOCS / "fleet.md").read_text(encoding="utf-8")
+        self.assertEqual([key for key in keys(SCHEMA) if f"`{key}`" not in page], [])
+
+
+if __name__ == "__main__":
+    main(__doc__, "wallspy")
