@@ -48,6 +48,7 @@ static void read_on(struct byte_source *s)
     size_t left = (size_t)(s->end - s->at);
     if (left && s->at != s->window)
         memmove(s->window, s->at, left);
+    s->reads++;
     int n = gzread(s->file, s->window + left, (unsigned)(WINDOW_BYTES - left));
     s->at = s->window;
     s->end = s->window + left + (n > 0 ? n : 0);

@@ -10,9 +10,10 @@
 struct byte_source {
     const char *at, *end;
     char *window;
-    void *file; /* zlib's */
-    int error;  /* the first negative errno of a read; the bytes end there */
-    bool ended; /* no more will come */
+    void *file;     /* zlib's */
+    int error;      /* the first negative errno of a read; the bytes end there */
+    bool ended;     /* no more will come */
+    unsigned reads; /* how often the window has moved */
 };
 
 /* Opens PATH, or, with NULL, standard input.  Returns 0 or a negative errno; then nothing is to be

@@ -48,7 +48,7 @@ static void read_frame(struct reader *r)
             (void)json_in_text(r->j, kind, sizeof kind);
         else if (slice_is(key, "name"))
             (void)json_in_text(r->j, f->name, sizeof f->name);
-        else if (slice_is(key, "file"))
+        else if (slice_is(key, "file") && *kind != 'n') /* a native one's module says more */
             (void)json_in_text(r->j, f->file, sizeof f->file);
         else if (slice_is(key, "module"))
             (void)json_in_text(r->j, f->module, sizeof f->module);
@@ -63,18 +63,38 @@ static void read_frame(struct reader *r)
     f->kind = str_eq(kind, "python")   ? FLEET_PYTHON
               : str_eq(kind, "native") ? FLEET_NATIVE
                                        : FLEET_NOTE;
-    if (!r->j->wrong)
-        fleet_stack_add(r->fleet, &r->stack, f);
+}
+
+/* Reads the object at the source's beginning. */
+static void read_new_frame(struct reader *r)
+{
+    struct byte_source *s = r->j->source;
+    const char *raw = s->at;
+    unsigned reads = s->reads;
+    if (!json_in_object(r->j))
+        return;
+    read_frame(r);
+    if (r->j->wrong)
+        return;
+    struct memo_frame frame = fleet_stack_add(r->fleet, &r->stack, &r->frame);
+    if (s->reads == reads)
+        frame_memo_add(&r->fleet->memo, raw, (size_t)(s->at - raw), &frame);
 }
 
 static void read_frames(struct reader *r)
 {
+    struct memo_frame known;
+    struct frame_memo *memo = &r->fleet->memo;
     r->stack.n = 0;
     if (!json_in_array(r->j))
         return;
-    while (json_in_item(r->j))
-        if (json_in_object(r->j))
-            read_frame(r);
+    frame_memo_begin(memo);
+    while (json_in_item(r->j) && json_in_peek(r->j) >= 0) {
+        if (frame_memo_take(memo, r->j->source, &known))
+            fleet_stack_push(&r->stack, &known);
+        else
+            read_new_frame(r);
+    }
 }
 
 /* ---- threads ---- */

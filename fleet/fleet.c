@@ -33,12 +33,22 @@ uint32_t fleet_wait(struct fleet *f, const char *words, const char *sort, enum f
 
 /* ---- stacks ---- */
 
-void fleet_stack_add(struct fleet *f, struct fleet_stack *s, const struct frame_in *frame)
+void fleet_stack_push(struct fleet_stack *s, const struct memo_frame *frame)
 {
-    if (frame->kind == FLEET_NOTE || s->n == FLEET_FRAMES)
+    if (frame->note || s->n == FLEET_FRAMES)
         return;
-    s->functions[s->n] = function_table_add(&f->functions, frame);
+    s->functions[s->n] = frame->function;
     s->lines[s->n++] = frame->line;
+}
+
+struct memo_frame fleet_stack_add(struct fleet *f, struct fleet_stack *s,
+                                  const struct frame_in *frame)
+{
+    struct memo_frame ret = {.note = frame->kind == FLEET_NOTE, .line = frame->line};
+    if (!ret.note)
+        ret.function = function_table_add(&f->functions, frame);
+    fleet_stack_push(s, &ret);
+    return ret;
 }
 
 static uint32_t add_node(struct fleet *f, struct fleet_node node)
@@ -64,18 +74,31 @@ static uint32_t child_of(struct fleet *f, uint32_t parent, uint32_t function, ui
     return (uint32_t)id;
 }
 
-void fleet_stack_end(struct fleet *f, const struct fleet_stack *s, struct fleet_thread *t)
+/* The node of a stack whose functions have HASH.  Most stacks have been seen before. */
+static uint32_t find_stack(struct fleet *f, const struct fleet_stack *s, uint64_t hash)
 {
-    uint32_t node = 0;
-    uint64_t lines = 0;
+    uint64_t node = 0;
+    if (map_get(&f->stacks, hash, &node))
+        return (uint32_t)node;
     if (!f->n_nodes)
         (void)add_node(f, (struct fleet_node){.function = FLEET_NONE});
+    for (size_t i = s->n; i-- > 0;)
+        node = child_of(f, (uint32_t)node, s->functions[i], s->lines[i]);
+    if (!f->full)
+        map_put(&f->stacks, hash, node);
+    return (uint32_t)node;
+}
+
+void fleet_stack_end(struct fleet *f, const struct fleet_stack *s, struct fleet_thread *t)
+{
+    uint64_t hash = s->n;
+    uint64_t lines = 0;
     for (size_t i = s->n; i-- > 0;) {
-        node = child_of(f, node, s->functions[i], s->lines[i]);
+        hash = hash_u64(hash ^ s->functions[i]);
         if (f->functions.items[s->functions[i]].role == FUNCTION_IS_OWN)
             lines = (lines ^ s->lines[i]) * 0x9e3779b97f4a7c15U;
     }
-    t->path = node;
+    t->path = find_stack(f, s, hash);
     t->lines = (uint32_t)(lines >> 32);
 }
 
@@ -139,6 +162,8 @@ void fleet_release(struct fleet *f)
         free(f->inputs[i].name);
     function_table_release(&f->functions);
     map_release(&f->children);
+    map_release(&f->stacks);
+    frame_memo_release(&f->memo);
     map_release(&f->waits_by_text);
     free(f->nodes);
     free(f->waits);

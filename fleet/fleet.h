@@ -3,6 +3,7 @@
  * live process. */
 #pragma once
 
+#include "fleet/frame_memo.h"
 #include "fleet/function_table.h"
 
 enum { FLEET_NONE = UINT32_MAX };
@@ -63,6 +64,7 @@ struct fleet { /* zero-initialise */
     struct fleet_node *nodes;
     size_t n_nodes, nodes_capacity;
     struct map children; /* parent and function → node */
+    struct map stacks;   /* hash of the functions → node */
     struct fleet_wait *waits;
     size_t n_waits, waits_capacity;
     struct map waits_by_text;
@@ -75,6 +77,7 @@ struct fleet { /* zero-initialise */
     struct fleet_input *inputs;
     size_t n_inputs, inputs_capacity;
     uint32_t n_documents;
+    struct frame_memo memo;
     bool full; /* a bound was met: what came later is not in it */
 };
 
@@ -89,7 +92,10 @@ struct fleet_stack {
     uint32_t functions[FLEET_FRAMES], lines[FLEET_FRAMES];
     size_t n;
 };
-void fleet_stack_add(struct fleet *f, struct fleet_stack *s, const struct frame_in *frame);
+/* Appends FRAME; returns what it came to. */
+struct memo_frame fleet_stack_add(struct fleet *f, struct fleet_stack *s,
+                                  const struct frame_in *frame);
+void fleet_stack_push(struct fleet_stack *s, const struct memo_frame *frame);
 /* Puts STACK into the tree, and its hash of lines into T. */
 void fleet_stack_end(struct fleet *f, const struct fleet_stack *s, struct fleet_thread *t);
 /* Adds a process, and then its threads.  MAIN_LINES: the stack of the first thread. */

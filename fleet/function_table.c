@@ -184,22 +184,39 @@ static struct function describe(struct function_table *f, const struct frame_in 
     return ret;
 }
 
-uint32_t function_table_add(struct function_table *f, const struct frame_in *frame)
+static uint32_t find_or_add(struct function_table *f, const struct frame_in *frame)
 {
     struct function wanted = describe(f, frame);
     uint64_t hash =
         hash_u64((uint64_t)wanted.name << 33 | (uint64_t)wanted.file << 1 | wanted.python);
     uint32_t id = index_find(&f->index, hash, f->items, sizeof *f->items, same_function, &wanted);
-    if (id == INDEX_NONE && f->n == MOST_FUNCTIONS)
+    if (id != INDEX_NONE)
+        return id;
+    if (f->n == MOST_FUNCTIONS)
         return 0;
-    if (id == INDEX_NONE) {
-        id = (uint32_t)f->n++;
-        f->items = array_reserve(f->items, &f->capacity, f->n, sizeof *f->items);
-        f->items[id] = wanted;
-        index_add(&f->index, hash, id);
+    id = (uint32_t)f->n++;
+    f->items = array_reserve(f->items, &f->capacity, f->n, sizeof *f->items);
+    f->items[id] = wanted;
+    index_add(&f->index, hash, id);
+    return id;
+}
+
+/* Most frames have been read before, of another thread.  Hashes of 64 bits with a seed of this run
+ * are as good as the texts. */
+uint32_t function_table_add(struct function_table *f, const struct frame_in *frame)
+{
+    bool python = frame->kind == FLEET_PYTHON;
+    const char *where = python ? frame->file : frame->module;
+    uint64_t hash = hash_bytes(frame->name, strlen(frame->name)) + python;
+    uint64_t id;
+    hash = hash_u64(hash ^ hash_bytes(where, strlen(where)));
+    if (!map_get(&f->seen, hash, &id)) {
+        id = find_or_add(f, frame);
+        if (f->seen.n < MOST_FUNCTIONS)
+            map_put(&f->seen, hash, id);
     }
     f->items[id].inlined |= frame->inlined;
-    return id;
+    return (uint32_t)id;
 }
 
 void function_table_release(struct function_table *f)
@@ -207,5 +224,6 @@ void function_table_release(struct function_table *f)
     texts_release(&f->texts);
     free(f->items);
     index_release(&f->index);
+    map_release(&f->seen);
     *f = (struct function_table){0};
 }

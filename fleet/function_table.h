@@ -53,6 +53,7 @@ struct function_table { /* zero-initialise */
     struct function *items;
     size_t n, capacity;
     struct index index;
+    struct map seen; /* hash of what was read of a frame → item */
 };
 /* The id of the function that FRAME, which is no note, is a call of. */
 uint32_t function_table_add(struct function_table *f, const struct frame_in *frame);

@@ -1,14 +1,9 @@
 #include "fleet/json_in.h"
 
+#include <emmintrin.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-bool slice_is(struct slice a, const char *b)
-{
-    size_t len = strlen(b);
-    return a.len == len && memcmp(a.s, b, len) == 0;
-}
 
 static enum json_in_kind bad(struct json_in *j, const char *why)
 {
@@ -122,6 +117,25 @@ static bool take_escape(struct json_in *j, struct filling *f)
     return at || (c == 'u' && take_unicode(j, f));
 }
 
+/* The first byte from AT on that ends a plain part of a string, or END. */
+static const char *find_special(const char *at, const char *end)
+{
+    const __m128i quote = _mm_set1_epi8('"');
+    const __m128i escape = _mm_set1_epi8('\\');
+    const __m128i line = _mm_set1_epi8('\n');
+    for (; end - at >= (ptrdiff_t)sizeof quote; at += sizeof quote) {
+        __m128i bytes = _mm_loadu_si128((const void *)at);
+        __m128i found = _mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, escape));
+        unsigned bits =
+            (unsigned)_mm_movemask_epi8(_mm_or_si128(found, _mm_cmpeq_epi8(bytes, line)));
+        if (bits)
+            return at + __builtin_ctz(bits);
+    }
+    while (at < end && *at != '"' && *at != '\\' && *at != '\n')
+        at++;
+    return at;
+}
+
 /* The rest of a string, piece by piece. */
 static enum json_in_kind take_pieces(struct json_in *j, struct slice *ret)
 {
@@ -129,8 +143,7 @@ static enum json_in_kind take_pieces(struct json_in *j, struct slice *ret)
     struct byte_source *s = j->source;
     while (byte_source_more(s)) {
         const char *from = s->at;
-        while (s->at < s->end && *s->at != '"' && *s->at != '\\' && *s->at != '\n')
-            s->at++;
+        s->at = find_special(from, s->end);
         put(&f, from, (size_t)(s->at - from));
         if (s->at == s->end)
             continue;
@@ -151,11 +164,9 @@ static enum json_in_kind take_pieces(struct json_in *j, struct slice *ret)
 static enum json_in_kind take_string(struct json_in *j, struct slice *ret)
 {
     struct byte_source *s = j->source;
-    const char *end = memchr(s->at, '"', (size_t)(s->end - s->at));
-    size_t len = end ? (size_t)(end - s->at) : 0;
-    if (end && len <= JSON_IN_TEXT_BYTES && !memchr(s->at, '\\', len) &&
-        !memchr(s->at, '\n', len)) {
-        *ret = (struct slice){s->at, len};
+    const char *end = find_special(s->at, s->end);
+    if (end < s->end && *end == '"' && end - s->at <= JSON_IN_TEXT_BYTES) {
+        *ret = (struct slice){s->at, (size_t)(end - s->at)};
         s->at = end + 1;
         return JSON_IN_STRING;
     }
@@ -256,6 +267,11 @@ bool json_in_key(struct json_in *j, struct slice *ret)
     }
     s->at++;
     return true;
+}
+
+int json_in_peek(struct json_in *j)
+{
+    return j->wrong ? -1 : peek(j);
 }
 
 bool json_in_item(struct json_in *j)

@@ -3,6 +3,8 @@
  * whatever is wrong ends the document.  Source: RFC 8259. */
 #pragma once
 
+#include <string.h>
+
 #include "fleet/byte_source.h"
 
 enum { JSON_IN_DEPTH = 64, JSON_IN_TEXT_BYTES = 4096 };
@@ -11,7 +13,10 @@ struct slice {
     const char *s;
     size_t len;
 };
-bool slice_is(struct slice a, const char *b);
+static inline bool slice_is(struct slice a, const char *b)
+{
+    return a.len == strlen(b) && memcmp(a.s, b, a.len) == 0;
+}
 
 enum json_in_kind {
     JSON_IN_BAD,
@@ -38,6 +43,8 @@ enum json_in_kind json_in_value(struct json_in *j, struct slice *ret);
 bool json_in_key(struct json_in *j, struct slice *ret);
 /* Goes to the next item of the open array.  False: as json_in_key(). */
 bool json_in_item(struct json_in *j);
+/* The byte that the next value begins with, not taken; −1: there is none. */
+int json_in_peek(struct json_in *j);
 /* Takes a value, whatever it is. */
 void json_in_skip(struct json_in *j);
 

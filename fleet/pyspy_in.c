@@ -116,7 +116,7 @@ static void read_frame(struct gathering *g, struct json_in *j)
     f->line = line > 0 && line < INT32_MAX ? (uint32_t)line : 0;
     f->kind = kind_of(f->file, f->module);
     if (!j->wrong)
-        fleet_stack_add(g->fleet, &g->stack, f);
+        (void)fleet_stack_add(g->fleet, &g->stack, f);
 }
 
 static void read_frames(struct gathering *g, struct json_in *j)
@@ -244,7 +244,7 @@ static bool add_frame(struct gathering *g, char *line)
     f->kind = kind_of(file, "");
     (void)snprintf(f->module, sizeof f->module, "%.*s", FRAME_TEXT_BYTES - 1,
                    f->kind == FLEET_NATIVE ? file : "");
-    fleet_stack_add(g->fleet, &g->stack, f);
+    (void)fleet_stack_add(g->fleet, &g->stack, f);
     return true;
 }
 
