@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "cli/dump_locks.h"
 #include "cli/dump_look.h"
+#include "cli/dump_places.h"
 #include "cli/dump_tasks.h"
 #include "cli/dump_waits.h"
 #include "cli/exit_codes.h"
@@ -24,7 +25,10 @@
 #include "target/syscalls.h"
 #include "waits/wait_reason.h"
 
-enum { LOOK_NS = NS_PER_S / 2 }; /* the time that shows a hang */
+enum {
+    LOOK_NS = NS_PER_S / 2, /* the time that shows a hang */
+    LOOKS_HZ = 20,
+};
 
 /* To be called when no thread is held: the wchan of a held thread is ptrace_stop. */
 static void read_wchan(struct dumped *d)
@@ -53,16 +57,15 @@ static void describe_call(struct dumped *d, const struct sample_message *m)
 
 static struct dumped *find(const struct dump *dump, thread_id thread)
 {
-    for (size_t i = 0; i < dump->n; i++)
-        if (dump->threads[i].thread.ix == thread.ix)
-            return &dump->threads[i];
-    return NULL;
+    uint64_t at;
+    return map_get(&dump->by_thread, thread.ix, &at) ? &dump->threads[at] : NULL;
 }
 
-static struct dumped *add(struct dump *dump)
+static struct dumped *add(struct dump *dump, thread_id thread)
 {
     dump->threads =
         array_reserve(dump->threads, &dump->capacity, dump->n + 1, sizeof *dump->threads);
+    map_put(&dump->by_thread, thread.ix, dump->n);
     return &dump->threads[dump->n++];
 }
 
@@ -77,17 +80,24 @@ static void keep_arguments(struct dumped *d, const struct built_stack *s)
     d->variables = py_locals_take(s->locals, &d->n_variables);
 }
 
-/* Called again for a thread whose stack was not complete. */
+/* The shot calls again for a thread whose stack was not complete.  A sample without a stack
+ * replaces none that has one. */
+static bool is_better(const struct dumped *had, const struct sample_message *m)
+{
+    return !(had->shot && had->complete) && !(had->sampled && m->head.flags & SAMPLE_NO_STACK);
+}
+
 static void on_sample(void *ctx, thread_id thread, const struct sample_message *m,
                       const struct built_stack *s)
 {
     struct dump *dump = ctx;
     struct dumped *had = find(dump, thread);
-    struct dumped *d = had;
-    /* A second sample without a stack replaces no stack. */
-    if (d && (d->complete || (d->sampled && m->head.flags & SAMPLE_NO_STACK)))
+    struct schedstat first = had ? had->first : m->head.sched;
+    if (had && !is_better(had, m)) {
+        had->last = m->head.sched;
         return;
-    d = d ? d : add(dump);
+    }
+    struct dumped *d = had ? had : add(dump, thread);
     const struct profile_thread *t = profile_see_thread(dump->profile, thread);
     if (had)
         dumped_release(had);
@@ -96,6 +106,10 @@ static void on_sample(void *ctx, thread_id thread, const struct sample_message *
         .pid = profile_see_process(dump->profile, t->process)->pid,
         .tid = m->head.tid,
         .sampled = !(m->head.flags & SAMPLE_NO_STACK),
+        .shot = m->head.shot,
+        .born = m->head.born,
+        .first = first,
+        .last = m->head.sched,
         .state = m->snapshot.state,
         .gil = s->gil,
         .complete = s->complete,
@@ -115,12 +129,13 @@ static void add_missing(struct dump *dump)
         const struct profile_thread *t = profile_see_thread(dump->profile, (thread_id){i});
         if (find(dump, (thread_id){i}))
             continue;
-        *add(dump) = (struct dumped){.thread = {i},
-                                     .pid = profile_see_process(dump->profile, t->process)->pid,
-                                     .tid = t->tid,
-                                     .state = THREAD_RUNNING_OR_RUNNABLE,
-                                     .gil = {.gil = PY_GIL_ABSENT},
-                                     .syscall = -2};
+        *add(dump, (thread_id){i}) =
+            (struct dumped){.thread = {i},
+                            .pid = profile_see_process(dump->profile, t->process)->pid,
+                            .tid = t->tid,
+                            .state = THREAD_RUNNING_OR_RUNNABLE,
+                            .gil = {.gil = PY_GIL_ABSENT},
+                            .syscall = -2};
     }
 }
 
@@ -135,12 +150,21 @@ static int by_process_and_tid(const void *a, const void *b)
     return (x->tid > y->tid) - (x->tid < y->tid);
 }
 
+/* How long threads are looked at before the shot; 0: the shot is all. */
+static int64_t look_ns(const struct options *o)
+{
+    if (o->now || o->as_py_spy)
+        return 0;
+    return o->twice_ns ? o->twice_ns : LOOK_NS;
+}
+
 static struct recording_config configure(const struct options *o)
 {
     struct sampler_config sampler = {
-        .rate_hz = 100,
+        .rate_hz = LOOKS_HZ,
         .max_held = 1,
         .single_shot = true,
+        .looks_first = look_ns(o) > 0,
         .freeze = o->freeze,
         .no_stop = o->no_stop,
         .filter = {o->threads.words, o->threads.n},
@@ -167,7 +191,8 @@ static void warn_of_names(const struct profile *p)
                  profile_metadata_text(p, "naming_failed"));
 }
 
-static int capture(struct recording *r, const pid_t *pids, size_t n, bool *ret_one_missing)
+static int capture(const struct options *o, struct recording *r, const pid_t *pids, size_t n,
+                   bool *ret_one_missing, int64_t *ret_look_ns)
 {
     struct err err = {0};
     int error = targets_add(r, pids, n, ret_one_missing, &err);
@@ -178,13 +203,14 @@ static int capture(struct recording *r, const pid_t *pids, size_t n, bool *ret_o
         return exit_code_of_errno(error);
     }
     watchdog_watch(recording_sampler(r), 0, false);
+    *ret_look_ns = look_ns(o) ? dump_look_run(r, look_ns(o), o->subprocesses) : 0;
     watchdog_expect_end();
     recording_finish(r, NULL, NULL);
     warn_of_names(recording_profile(r));
     return EXIT_OK;
 }
 
-/* All that a dump says beside stacks: it takes half a second. */
+/* All that a dump says beside stacks.  Each look comes when what it compares with has settled. */
 static void look(const struct options *o, struct dump *dump, const struct process_set *processes)
 {
     if (!o->view.no_python)
@@ -192,16 +218,17 @@ static void look(const struct options *o, struct dump *dump, const struct proces
     dump_tasks_link(dump);
     for (size_t i = 0; i < dump->n; i++)
         read_wchan(&dump->threads[i]);
-    dump_look_begin(dump);
+    dump_look_settle(dump);
+    dump_look_end(dump);
     struct view_options view = o->view;
     view.whole = true;
     view.internals |= o->full;
     dump->view = view_new(dump->profile, &view);
+    if (look_ns(o))
+        dump->places = dump_places_new(dump->profile, &o->view);
     dump_waits_find(dump);
     dump_locks_name(dump, processes);
     dumped_call(dump);
-    dump_look_wait(dump, o->twice_ns ? o->twice_ns : LOOK_NS, o->twice_ns > 0);
-    dump_look_end(dump);
 }
 
 static int write_dump(const struct options *o, struct dump *dump)
@@ -228,6 +255,7 @@ static int print(const struct options *o, struct dump *dump, const struct proces
     int error = o->as_py_spy ? pyspy_dump(dump, processes, o, stdout) : write_dump(o, dump);
     if (fflush(stdout) != 0 && !error)
         error = -errno;
+    dump->places = dump_places_free(dump->places);
     view_free(dump->view);
     if (error)
         terminal_error("cannot write the dump: %s", strerror(-error));
@@ -251,7 +279,7 @@ int dump_main(const struct options *o)
     struct dump dump = {.profile = recording_profile(r), .live_waits = recording_waits(r)};
     recording_on_sample(r, on_sample, &dump);
     signals_block_terminal_stop(); /* not with a thread held, or about to be */
-    code = capture(r, pids, n, &one_missing);
+    code = capture(o, r, pids, n, &one_missing, &dump.look_ns);
     signals_let_terminal_stop();
     if (code == EXIT_OK && o->as_py_spy)
         code = pyspy_dump_check(recording_profile(r), o);
@@ -265,6 +293,7 @@ int dump_main(const struct options *o)
     for (size_t i = 0; i < dump.n; i++)
         dumped_release(&dump.threads[i]);
     free(dump.threads);
+    map_release(&dump.by_thread);
     free(dump.deadlocks);
     dump_tasks_release(&dump);
     wait_graph_release(&dump.waits);

@@ -1,10 +1,13 @@
 #include "cli/dump_groups.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/hash.h"
+#include "cli/dump_places.h"
 #include "cli/number_ranges.h"
 #include "summary/idle.h"
 #include "summary/short_name.h"
@@ -189,31 +192,71 @@ static void add_label(const struct dump *d, const struct dump_group *g, struct t
     text_release(&common);
 }
 
+struct group_counts {
+    size_t ran, blocked, counted;
+    int64_t cpu_ns, queue_ns;
+};
+
+static struct group_counts count(const struct dump *d, const struct dump_group *g)
+{
+    struct group_counts c = {0};
+    for (size_t i = 0; i < g->n; i++) {
+        const struct dumped *t = member(d, g, i);
+        c.ran += t->ran;
+        c.counted += t->counted && !t->ended;
+        c.blocked += t->sampled && t->state == THREAD_BLOCKED;
+        c.cpu_ns += t->cpu_ns;
+        c.queue_ns += t->queue_ns;
+    }
+    return c;
+}
+
+/* Its share of the time on CPUs; negative: unknown, too little, or the look is too short for the
+ * kernel's counts. */
+static double cpu_share(const struct dump *d, const struct dump_group *g,
+                        const struct group_counts *c)
+{
+    enum { LEAST_NS = 200 * NS_PER_MS };
+    double share = (double)c->cpu_ns / ((double)d->look_ns * (double)g->n);
+    return d->look_ns < LEAST_NS || c->counted < g->n || share < 0.01 ? -1 : fmin(share, 1);
+}
+
+/* Of threads that all ran.  SAID: the dump's first line has that. */
+static void add_ran(const struct dump *d, const struct dump_group *g, const struct group_counts *c,
+                    const struct dump_style *style, bool said, struct text *out)
+{
+    double share = cpu_share(d, g, c);
+    bool blocked = c->blocked == g->n;
+    if (style->twice)
+        text_add(out, ", ran between the looks");
+    else if (blocked && (share >= 0 || !said))
+        text_add(out, share >= 0 ? ", ran" : ", ran meanwhile");
+    else if (share >= 0)
+        text_add(out, ",");
+    if (share >= 0)
+        text_addf(out, "%s %.0f%% of the time", style->twice ? "," : "", 100 * share);
+    double waited = (double)c->queue_ns / ((double)d->look_ns * (double)g->n);
+    if (share >= 0 && waited >= 0.1)
+        text_addf(out, ", waited for a CPU %.0f%%", 100 * fmin(waited, 1 - share));
+}
+
 /* How long they have done so, and who ran, where the first line of the dump does not say it. */
 static void add_time(const struct dump *d, const struct dump_group *g,
                      const struct dump_style *style, struct text *out)
 {
-    size_t ran = 0;
-    size_t blocked = 0;
-    size_t counted = 0;
-    for (size_t i = 0; i < g->n; i++) {
-        const struct dumped *t = member(d, g, i);
-        ran += t->ran;
-        counted += t->counted && !t->ended;
-        blocked += t->sampled && t->state == THREAD_BLOCKED;
-    }
-    if (d->all_ran || (!d->any_ran && !style->twice))
+    struct group_counts c = count(d, g);
+    bool said = d->all_ran || (!d->any_ran && !style->twice);
+    if (c.ran == g->n) {
+        add_ran(d, g, &c, style, said, out);
+    } else if (said) {
         return;
-    if (blocked == g->n && !ran && counted == g->n) {
+    } else if (c.blocked == g->n && !c.ran && c.counted == g->n) {
         text_add(out, ", for ");
         dump_words_time(d->look_ns, out);
         text_add(out, " or more");
-    } else if (ran && (blocked == g->n || style->twice)) {
-        if (ran < g->n)
-            text_addf(out, ", %zu of them ran meanwhile", ran);
-        else
-            text_add(out, style->twice ? ", ran between the looks" : ", ran meanwhile");
-    } else if (style->twice && counted == g->n) {
+    } else if (c.ran && (c.blocked == g->n || style->twice)) {
+        text_addf(out, ", %zu of them ran meanwhile", c.ran);
+    } else if (style->twice && c.counted == g->n) {
         text_add(out, ", did not run between the looks");
     }
 }
@@ -303,6 +346,22 @@ static void add_list(const struct dump *d, const struct dump_group *g,
     text_release(&common);
 }
 
+/* "  over the look: 91% in topk ops.cc:12 > ioctl, 7% in load a.py:3" */
+static void add_places(const struct dump *d, const struct dump_group *g,
+                       const struct dump_style *style, struct text *out)
+{
+    const struct dump_members members = {g->members, g->n};
+    struct text places = {0};
+    struct text line = {0};
+    dump_places_add(d->places, d, &members, &places);
+    if (places.len) {
+        text_addf(&line, "  over the look: %s\n", places.s);
+        dump_words_lines(line.s, 4, style->width, out);
+    }
+    text_release(&places);
+    text_release(&line);
+}
+
 void dump_groups_add_head(const struct dump *d, const struct dump_group *g,
                           const struct dump_style *style, struct text *out)
 {
@@ -319,5 +378,7 @@ void dump_groups_add_head(const struct dump *d, const struct dump_group *g,
     text_add(out, "\n");
     if (g->n > 1)
         add_list(d, g, style, out);
+    if (d->places)
+        add_places(d, g, style, out);
     text_release(&state);
 }

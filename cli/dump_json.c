@@ -1,10 +1,13 @@
 #include "base/clock.h"
+#include "cli/dump_places.h"
 #include "cli/dump_stuck.h"
 #include "cli/dump_task.h"
 #include "cli/dump_waits.h"
+#include "cli/dump_words.h"
 #include "cli/json_head.h"
 #include "exporter/json.h"
 #include "summary/process_name.h"
+#include "summary/spinning.h"
 #include "summary/wait_side.h"
 #include "summary/wait_text.h"
 #include "target/command_line.h"
@@ -115,6 +118,30 @@ static double seconds(int64_t ns)
     return (double)ms / 1000;
 }
 
+/* Its time on CPUs, and in waits for one; whether it was in different functions. */
+static void write_times(struct json *j, const struct dump *d, const struct dumped *t)
+{
+    const struct {
+        const char *key;
+        int64_t ns;
+    } times[] = {{"cpu_s", t->cpu_ns}, {"cpu_wait_s", t->queue_ns}};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        json_key(j, times[i].key);
+        if (t->counted)
+            json_number(j, seconds(times[i].ns));
+        else
+            json_null(j);
+    }
+    json_key(j, "moved");
+    if (d->places)
+        json_bool(j, dump_places_moved(d->places, t));
+    else
+        json_null(j);
+    enum spin_kind spins = t->state == THREAD_BLOCKED ? SPIN_NONE : dump_words_spin(d, t);
+    json_string_field(j, "spins", spins == SPIN_NONE ? NULL : spinning_keys[spins]);
+    json_bool_field(j, "frozen", dump_words_is_frozen(d, t));
+}
+
 /* Whether it ran in the look, and for how long it has been where it is as far as that is proven. */
 static void write_look(struct json *j, const struct dump *d, const struct dumped *t)
 {
@@ -129,6 +156,7 @@ static void write_look(struct json *j, const struct dump *d, const struct dumped
         json_number(j, seconds(d->look_ns));
     else
         json_null(j);
+    write_times(j, d, t);
 }
 
 static void write_gil(struct json *j, const struct dump *d, const struct dumped *t)

@@ -1,16 +1,22 @@
 #include "cli/dump_look.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/minmax.h"
 #include "target/proc.h"
 
-/* A thread that was let go needs a CPU before it is in its call again. */
-enum { SETTLE_NS = 2 * NS_PER_MS, SETTLE_TIMES = 10, FIRST_CHECK_NS = 50 * NS_PER_MS };
+enum {
+    SETTLE_NS = 2 * NS_PER_MS, /* a thread needs a CPU before it is in its call again */
+    SETTLE_TIMES = 10,
+    BRACKET_NS = 50 * NS_PER_MS, /* behind a shot without looks */
+    WORK_NS = 10 * NS_PER_MS,
+};
 
 static void wait_ns(int64_t ns)
 {
@@ -53,12 +59,13 @@ static bool settle(struct dumped *t)
     int r = t->state == THREAD_BLOCKED ? read_call(t, &call) : -EPERM;
     if (r == 0)
         return false;
-    t->counted = read_counts(t, &t->counts) == 0 && t->counts.runs > 0;
+    if (read_counts(t, &t->settled) < 0)
+        t->settled = (struct schedstat){0};
     t->ran = r > 0 && !is_same_call(t, &call) && t->syscall != -2;
     return true;
 }
 
-void dump_look_begin(struct dump *d)
+void dump_look_settle(struct dump *d)
 {
     size_t left = d->n;
     bool *settled = xcalloc(d->n + 1, sizeof *settled);
@@ -72,8 +79,34 @@ void dump_look_begin(struct dump *d)
     for (size_t j = 0; j < d->n; j++)
         d->threads[j].ran |= !settled[j]; /* it has moved on */
     free(settled);
-    d->look_begin_ns = clock_now_ns();
 }
+
+/* ---- the looks ---- */
+
+/* Works for a while, or until the ring has something. */
+static void work(struct recording *r, bool follow)
+{
+    struct sampler *sampler = recording_sampler(r);
+    struct pollfd messages = {.fd = sampler_fd(sampler), .events = POLLIN};
+    if (follow)
+        (void)recording_follow(r);
+    if (!recording_work(r) && poll(&messages, 1, WORK_NS / NS_PER_MS) > 0)
+        sampler_drain(sampler);
+}
+
+int64_t dump_look_run(struct recording *r, int64_t ns, bool follow)
+{
+    const struct sampler_counters *counters = sampler_counters(recording_sampler(r));
+    int64_t begun_ns = 0; /* when each thread had been looked at once */
+    while (!sampler_done(recording_sampler(r)) && (!begun_ns || clock_now_ns() - begun_ns < ns)) {
+        work(r, follow);
+        if (!begun_ns && counters_get(counters, COUNT_TICKS))
+            begun_ns = clock_now_ns();
+    }
+    return begun_ns ? clock_now_ns() - begun_ns : 0;
+}
+
+/* ---- who ran ---- */
 
 static bool is_zombie(const struct dumped *t)
 {
@@ -83,49 +116,44 @@ static bool is_zombie(const struct dumped *t)
     return len > 0 && task_stat_parse(text, (size_t)len, &stat) == 0 && stat.state == 'Z';
 }
 
-static bool has_run(const struct dumped *t)
+/* Of a thread that the shot has its last counts are those of before its stop. */
+static void see_counts(struct dumped *t, bool looked, const struct schedstat *now)
 {
-    struct schedstat now;
-    return t->ran || (t->counted && read_counts(t, &now) == 0 &&
-                      (now.runs != t->counts.runs || now.run_ns != t->counts.run_ns));
+    const struct schedstat *first = looked ? &t->first : &t->settled;
+    const struct schedstat *last = looked && t->shot ? &t->last : now;
+    t->counted = first->runs > 0 && last->runs > 0;
+    if (!t->counted)
+        return;
+    t->ran |= last->runs != first->runs || last->run_ns != first->run_ns;
+    t->cpu_ns = (int64_t)(last->run_ns - first->run_ns);
+    t->queue_ns = (int64_t)(last->wait_ns - first->wait_ns);
 }
 
-static bool all_live(const struct dump *d)
+static void see_end(struct dumped *t, bool looked)
 {
-    bool lives = false;
-    for (size_t i = 0; i < d->n; i++) {
-        lives = lives || has_run(&d->threads[i]);
-        bool last = i + 1 == d->n || d->threads[i + 1].pid != d->threads[i].pid;
-        if (last && !lives)
-            return false;
-        lives = lives && !last;
-    }
-    return true;
-}
-
-void dump_look_wait(const struct dump *d, int64_t ns, bool whole)
-{
-    int64_t over = clock_now_ns() - d->look_begin_ns;
-    if (!whole && over < FIRST_CHECK_NS)
-        wait_ns((ns < FIRST_CHECK_NS ? ns : FIRST_CHECK_NS) - over);
-    if (whole || !all_live(d))
-        wait_ns(ns - (clock_now_ns() - d->look_begin_ns));
+    struct schedstat now = {0};
+    int r = read_counts(t, &now); /* -ENOENT: by the path, of one that is gone */
+    t->ended = r == -ESRCH || r == -ENOENT;
+    if (t->ended)
+        now = t->last;
+    see_counts(t, looked, &now);
+    t->ran |= t->counted && (t->ended || t->born); /* who begins or ends runs */
+    t->ended |= t->ran && is_zombie(t);
 }
 
 void dump_look_end(struct dump *d)
 {
-    d->look_ns = clock_now_ns() - d->look_begin_ns;
+    bool looked = d->look_ns > 0;
+    int64_t begun_ns = clock_now_ns();
+    if (!looked) {
+        wait_ns(BRACKET_NS);
+        d->look_ns = clock_now_ns() - begun_ns;
+    }
     d->all_ran = true;
     for (size_t i = 0; i < d->n; i++) {
         struct dumped *t = &d->threads[i];
-        struct schedstat now;
-        int r = read_counts(t, &now); /* -ENOENT: by the path, of one that is gone */
-        t->ended = r == -ESRCH || r == -ENOENT;
-        t->ran = has_run(t) || (t->counted && t->ended); /* who ends runs */
-        t->ended |= t->ran && is_zombie(t);
+        see_end(t, looked);
         d->all_ran &= t->ran;
         d->any_ran |= t->ran || !t->counted || t->ended;
-        if (t->counted && r == 0)
-            t->cpu_ns = (int64_t)(now.run_ns - t->counts.run_ns);
     }
 }

@@ -1,13 +1,15 @@
-/* How long a dump looked, and which threads ran meanwhile.  A capture makes the thread run: the
- * look begins once all have been let go, and are where they were. */
+/* How long a dump looks, and which threads run meanwhile. */
 #pragma once
 
 #include "cli/dumped.h"
 
-/* Reads all run counts; no thread may be held. */
-void dump_look_begin(struct dump *d);
-/* Returns once the look has lasted NS.  Unless WHOLE it returns earlier if in each process a thread
- * is known to have run. */
-void dump_look_wait(const struct dump *d, int64_t ns, bool whole);
-/* Reads all run counts again, and sets `look_ns`, `ran` and `ended` of all threads. */
+/* Has the sampler of R, a single shot with looks before it, look for NS from when it has seen all
+ * threads; FOLLOW: also at children that are born meanwhile.  Returns for how long it did; 0: all
+ * processes ended before. */
+int64_t dump_look_run(struct recording *r, int64_t ns, bool follow);
+/* Waits until the threads that the shot held are where they were, and reads all run counts; no
+ * thread may be held. */
+void dump_look_settle(struct dump *d);
+/* Says of all threads whether they ran between their first look and their last one, and which have
+ * ended.  Without looks (`look_ns` is 0) it waits a little, sets that, and says it of that time. */
 void dump_look_end(struct dump *d);

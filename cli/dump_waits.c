@@ -16,7 +16,7 @@
 #include "target/proc.h"
 #include "waits/futex_lock.h"
 
-enum { SECOND_LOOK_NS = NS_PER_S / 2, CONDITION_BYTES = 48 };
+enum { DEADLOCK_NS = NS_PER_S / 2, CONDITION_BYTES = 48 };
 
 /* ---- is it still so? ---- */
 
@@ -69,7 +69,7 @@ static bool waits_still(const struct dump *d, const struct dumped *t, uint64_t *
      * frames.  Thread.join() waits for a lock that the other thread has until it ends;
      * pthread_join() waits for its id. */
     if (t->side.thing == THING_PY_LOCK)
-        return t->runs ? t->runs == *ret_runs : !t->ran;
+        return (t->runs ? t->runs : t->settled.runs) == *ret_runs;
     struct task_status other;
     if (t->side.thing == THING_THREAD && call.args[2] == 0)
         return proc_status(t->side.blocker.pid, t->side.blocker.tid, &other) == 0;
@@ -103,15 +103,16 @@ static bool has_gil(const struct dump *d, int cycle)
     return false;
 }
 
-/* Whether all of CYCLE wait on, as look() says.  A thread that waits for the GIL wakes now and
- * then, and on busy CPUs it waits for one of them before it waits on: a look that finds it awake
- * is repeated. */
-static bool goes_on(const struct dump *d, int cycle, uint64_t *runs, bool begins)
+/* The threads were captured one after the other, so they may have waited for each other at
+ * different moments.  Of two looks the first sees each wait of CYCLE begin, the second each go on:
+ * all of them wait in between.  A thread that waits for the GIL wakes now and then, and on busy
+ * CPUs it waits for one of them before it waits on: a look that finds it awake is repeated. */
+static bool stands(const struct dump *d, int cycle, uint64_t *runs)
 {
     enum { TRIES = 3, TRIES_WITH_GIL = 50 };
     bool gil = has_gil(d, cycle);
     for (int i = 0; i < (gil ? TRIES_WITH_GIL : TRIES); i++) {
-        if ((!begins || look(d, cycle, runs, true)) && look(d, cycle, runs, false))
+        if (look(d, cycle, runs, true) && look(d, cycle, runs, false))
             return true;
         if (gil)
             (void)nanosleep(&(struct timespec){.tv_nsec = NS_PER_MS}, NULL);
@@ -119,29 +120,28 @@ static bool goes_on(const struct dump *d, int cycle, uint64_t *runs, bool begins
     return false;
 }
 
-/* The threads were captured one after the other, so they may have waited for each other at
- * different moments.  Of two looks the first sees each wait begin, the second each go on: all of
- * them wait in between. */
-static bool stands(const struct dump *d, int cycle, uint64_t *runs)
+/* Has no thread of CYCLE run?  Who waits for the GIL runs now and then: its holder has not, and so
+ * has not given it up. */
+static bool has_rested(const struct dump *d, int cycle)
 {
-    return goes_on(d, cycle, runs, true);
+    for (size_t i = 0; i < d->waits.n; i++) {
+        const struct waiter *w = &d->waits.items[i];
+        const struct dumped *t = &d->threads[w->tag];
+        if (w->cycle == cycle && w->side.thing != THING_GIL && (t->ran || !t->counted))
+            return false;
+    }
+    return true;
 }
 
 static void confirm(struct dump *d)
 {
     uint64_t *runs = xcalloc(d->waits.n, sizeof *runs);
-    bool any = false;
     for (int cycle = d->waits.n_cycles; cycle > 0; cycle--)
         if (!stands(d, cycle, runs))
             wait_graph_drop(&d->waits, cycle);
-    for (int cycle = 1; cycle <= d->waits.n_cycles; cycle++) {
-        d->deadlocks[cycle] = !wait_graph_is_timed(&d->waits, cycle);
-        any |= d->deadlocks[cycle];
-    }
-    if (any)
-        dump_look_wait(d, clock_now_ns() - d->look_begin_ns + SECOND_LOOK_NS, true);
-    for (int cycle = 1; any && cycle <= d->waits.n_cycles; cycle++)
-        d->deadlocks[cycle] = d->deadlocks[cycle] && goes_on(d, cycle, runs, false);
+    for (int cycle = 1; cycle <= d->waits.n_cycles; cycle++)
+        d->deadlocks[cycle] = d->look_ns >= DEADLOCK_NS && has_rested(d, cycle) &&
+                              !wait_graph_is_timed(&d->waits, cycle);
     free(runs);
 }
 

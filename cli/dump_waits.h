@@ -4,9 +4,8 @@
 #include "cli/dumped.h"
 
 /* Finds the other side of each thread's wait, and circles of those that are at one time.  D has its
- * view.  Where a circle may be a deadlock, its threads are looked at again half a second later: a
- * deadlock is one of which no wait has a time-out, none was given up, and no thread has run.  No
- * thread may be held. */
+ * view, and it is known who ran.  A deadlock is a circle of which no wait has a time-out and no
+ * thread has run for half a second.  No thread may be held. */
 void dump_waits_find(struct dump *d);
 /* Appends the faults, a line for each thread in a circle of waits and behind it, and for each that
  * waits for a lock that nobody can give up.  Each begins with two spaces and ends in a line end; no

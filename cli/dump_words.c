@@ -79,11 +79,16 @@ static void add_call(const struct dump *d, const struct dumped *t, const struct 
     }
 }
 
+bool dump_words_is_frozen(const struct dump *d, const struct dumped *t)
+{
+    return is_of_kind(d, t, WAIT_FROZEN);
+}
+
 static void add_blocked(const struct dump *d, const struct dumped *t,
                         const struct dump_style *style, bool numbered, struct text *out)
 {
     size_t before = out->len;
-    if (is_of_kind(d, t, WAIT_FROZEN)) {
+    if (dump_words_is_frozen(d, t)) {
         text_add(out, "is frozen with its cgroup");
         return;
     }
@@ -92,26 +97,53 @@ static void add_blocked(const struct dump *d, const struct dumped *t,
         add_call(d, t, style, out);
 }
 
+enum spin_kind dump_words_spin(const struct dump *d, const struct dumped *t)
+{
+    size_t n = 0;
+    const struct shown_frame *stack = view_stack(d->view, t->at, &n);
+    return n && stack[n - 1].kind == SHOWN_WAIT ? stack[n - 1].spins : SPIN_NONE;
+}
+
+static void add_stopped(const struct dump *d, const struct dumped *t, bool numbered,
+                        struct text *out)
+{
+    bool traced = is_of_kind(d, t, WAIT_TRACED);
+    text_add(out, traced ? "is stopped by its tracer" : "is stopped by a signal");
+    if (!traced && numbered)
+        text_addf(out, ": kill -CONT %d lets it go on", t->pid);
+}
+
+static void add_off_call(const struct dump *d, const struct dumped *t, bool numbered,
+                         struct text *out)
+{
+    enum spin_kind spins = dump_words_spin(d, t);
+    if (t->gil.gil == PY_GIL_WAITING) /* it wakes now and then to look */
+        dump_waits_add(d, t, numbered, out);
+    else if (t->state == THREAD_STOPPED)
+        add_stopped(d, t, numbered, out);
+    else if (t->state == THREAD_RUNNABLE)
+        text_add(out, "waits for a CPU");
+    else if (spins != SPIN_NONE)
+        text_addf(out, "spins %s", spinning_words(spins));
+    else
+        text_add(out, "runs");
+}
+
 void dump_words_state(const struct dump *d, const struct dumped *t, const struct dump_style *style,
                       bool numbered, struct text *out)
 {
-    static const char *const words[] = {
-        [THREAD_RUNNING] = "runs",       [THREAD_RUNNABLE] = "waits for a CPU",
-        [THREAD_STOPPED] = "is stopped", [THREAD_RUNNING_OR_RUNNABLE] = "runs",
-        [THREAD_BLOCKED] = "",
-    };
     if (!t->sampled)
         text_add(out, t->ended ? "has ended" : "not captured in time");
     else if (t->state == THREAD_BLOCKED)
         add_blocked(d, t, style, numbered, out);
-    else if (t->gil.gil == PY_GIL_WAITING) /* it wakes now and then to look */
-        dump_waits_add(d, t, numbered, out);
     else
-        text_add(out, words[t->state]);
+        add_off_call(d, t, numbered, out);
     if (t->gil.gil == PY_GIL_HOLDING)
         text_add(out, ", holds the GIL");
     if (t->sampled && t->ended)
         text_add(out, ", ended since");
+    else if (t->sampled && !t->shot)
+        text_add(out, ", and did not stop for the last look");
     if (t->wchan[0] && style->full)
         add_tame(out, " (kernel: ", t->wchan, ")");
     if (t->sampled && !t->complete)
@@ -128,7 +160,7 @@ void dump_words_time(int64_t ns, struct text *out)
 
 void dump_words_plural(const char *state, struct text *out)
 {
-    static const char *const verbs[] = {"waits", "runs", "sleeps"};
+    static const char *const verbs[] = {"waits", "runs", "sleeps", "spins"};
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
         if (!str_starts(state, verbs[i]))
             continue;

@@ -9,6 +9,10 @@
  * holds the GIL".  Not NUMBERED: without addresses and tids. */
 void dump_words_state(const struct dump *d, const struct dumped *t, const struct dump_style *style,
                       bool numbered, struct text *out);
+/* What T, which runs, only waits for by its stack. */
+enum spin_kind dump_words_spin(const struct dump *d, const struct dumped *t);
+/* Is T frozen with its cgroup? */
+bool dump_words_is_frozen(const struct dump *d, const struct dumped *t);
 /* Appends "0.5 s", not more than NS. */
 void dump_words_time(int64_t ns, struct text *out);
 /* Turns a verb from one thread to several: "wait" of "waits", "are stopped" of "is stopped". */

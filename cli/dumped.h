@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "summary/futex_kind.h"
 #include "summary/view.h"
@@ -16,12 +17,15 @@ struct dumped {
     thread_id thread;
     pid_t pid, tid;
     bool sampled; /* false: it could not be captured in time */
+    bool shot;    /* by the single shot; false: by a look before it */
+    bool born;    /* while the dump looked */
     enum thread_state state;
     int64_t syscall; /* −1: off the CPU outside a system call; −2: not in the kernel */
     uint64_t args[6];
-    uint64_t runs;    /* its run count when captured; 0: unknown, or it has run for that */
-    char object[256]; /* the link of a file descriptor in args[0]; "" */
-    char wchan[64];   /* "": not known */
+    uint64_t runs; /* its run count when captured; 0: unknown, or it has run for that */
+    struct schedstat first, last; /* its counts at its first and its last look; 0: unknown */
+    char object[256];             /* the link of a file descriptor in args[0]; "" */
+    char wchan[64];               /* "": not known */
     struct py_gil_state gil;
     uint64_t python_threads[SNAPSHOT_HOOK_WORDS]; /* its thread states; 0: no more */
     bool complete;
@@ -37,20 +41,22 @@ struct dumped {
     char *called; /* "main", "commit", "omp worker": tamed, for people; the dump's */
     char *lock; /* the variable that it is, tamed; "": none is known; NULL: it waits for no lock */
     /* Of the look (cli/dump_look.h). */
-    struct schedstat counts; /* at its beginning, if COUNTED */
-    bool counted;
+    struct schedstat settled; /* its counts after the shot; 0: unknown */
+    bool counted;             /* RAN and the times are known */
     bool ran, ended;
-    int64_t cpu_ns; /* its CPU time meanwhile */
+    int64_t cpu_ns, queue_ns; /* on a CPU, and waiting for one */
 };
 
 struct dump {
     struct profile *profile;
     struct waits *live_waits; /* the recording's */
     struct view *view;
-    struct dumped *threads; /* by process, then the main thread, then by tid */
+    struct dump_places *places; /* NULL: it looked once (cli/dump_places.h) */
+    struct dumped *threads;     /* by process, then the main thread, then by tid */
     size_t n, capacity;
-    int64_t look_begin_ns, look_ns; /* the look: since all have been let go, and how long */
-    bool any_ran, all_ran;          /* in the look; ANY is true if it is not known of all */
+    struct map by_thread;    /* → index of THREADS, until they are sorted */
+    int64_t look_ns;         /* how long it looked at them */
+    bool any_ran, all_ran;   /* meanwhile; ANY is true if it is not known of all */
     struct wait_graph waits; /* an item for each of THREADS, in their order; its tag is the index */
     bool *deadlocks;         /* by circle of WAITS: nobody in it will ever go on */
     struct task_list tasks;  /* asyncio's */

@@ -296,6 +296,8 @@ static int check_look(const struct options *o, struct err *err)
         return err_set(err, -EINVAL, "--native=off with --no-python leaves nothing to show");
     if (o->freeze && o->no_stop)
         return err_set(err, -EINVAL, "--freeze stops all threads, --no-stop none: choose one");
+    if (o->now && o->twice_ns)
+        return err_set(err, -EINVAL, "--now looks once, --twice for a while: choose one");
     return check_output(o, err);
 }
 

@@ -60,7 +60,8 @@ struct options {
     enum color_when color;
     bool json;                 /* dump, doctor, report */
     bool freeze, full, locals; /* dump */
-    int64_t twice_ns;          /* dump: between the two looks; 0: one is enough */
+    bool now;                  /* dump: without half a second of looks before */
+    int64_t twice_ns;          /* dump: how long it looks; 0: half a second */
     /* It is py-spy's command line, whose output and exit codes are wanted (docs/py-spy.md).  With
      * it: the line in wallspy's words, owned, NULL at the end; names of files are not cut. */
     bool as_py_spy, full_filenames;

@@ -283,7 +283,14 @@ const struct option_row option_rows[] = {
      .value = "TIME",
      .commands = FOR_DUMP,
      .set = set_twice,
-     .help = "look again after TIME (2s, 500ms), and say which threads ran meanwhile"},
+     .help = "look for TIME (2s, 500ms) instead of half a second, and say which threads ran "
+             "meanwhile"},
+    {.name = "now",
+     .commands = FOR_DUMP,
+     .set = set_flag,
+     .field = offsetof(struct options, now),
+     .help = "look once, without half a second before: a deadlock cannot be told from waits that "
+             "go on"},
     {.name = "locals",
      .commands = FOR_DUMP,
      .set = set_flag,

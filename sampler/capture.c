@@ -41,13 +41,14 @@ static void fill_head(const struct sampler *s, struct thread *t, struct message 
         .look_ns = s->interval_ns * dormant_look_ticks(t),
         .repeats = t->repeats,
         .sched = t->sched,
+        .shot = s->shooting,
         .born = t->born,
         .held_ns = t->held_ns,
         .lost_ns = t->lost_ns,
         .faults = t->faults_last,
         .own_switches = t->own_switches,
     };
-    t->ever_sampled |= kind == MESSAGE_SAMPLE;
+    t->shot |= s->shooting && kind == MESSAGE_SAMPLE;
     claim_emitted(t, now_ns);
 }
 
@@ -100,7 +101,7 @@ static size_t stack_bytes_to_read(struct sampler *s, struct thread *t)
     if (wanted)
         t->stack_bytes = wanted;
     /* There is no second capture. */
-    if (s->config.freeze && t->stack_bytes < HELD_STACK_BYTES)
+    if (s->freezing && t->stack_bytes < HELD_STACK_BYTES)
         t->stack_bytes = HELD_STACK_BYTES;
     return t->stack_bytes < MAX_STACK_BYTES ? t->stack_bytes : MAX_STACK_BYTES;
 }
@@ -371,8 +372,8 @@ void capture_prepare(struct sampler *s, struct thread *t)
 static size_t held_stack(const struct sampler *s, const struct thread *t, bool *ret_extra)
 {
     uint32_t read_bytes = feedback_read_bytes(&s->feedback, t->id);
-    *ret_extra = read_bytes > 0 && !s->config.single_shot;
-    if (s->config.single_shot)
+    *ret_extra = read_bytes > 0 && !s->shooting;
+    if (s->shooting)
         return t->stack_bytes;
     size_t most = t->stack_bytes < HELD_STACK_BYTES ? t->stack_bytes : HELD_STACK_BYTES;
     return read_bytes && read_bytes < most ? read_bytes : most;

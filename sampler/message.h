@@ -47,6 +47,7 @@ struct message {
     int64_t look_ns;        /* between two looks at this thread, on average; no less */
     uint32_t flags;         /* enum sample_flags */
     struct schedstat sched; /* the thread's counts at TIME_NS; zero if unknown */
+    bool shot;              /* MESSAGE_SAMPLE: it is of the single shot, not of the looks before */
     bool born;              /* the thread began during the recording: all of them are of it */
     uint64_t held_ns;       /* for how long it has been held in all */
     uint64_t lost_ns;       /* of that, for how long it would have run */

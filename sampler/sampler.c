@@ -263,10 +263,23 @@ static void shoot(struct sampler *s)
     tracer_release_held(s->tracer);
 }
 
+/* Stops are put off for later ticks; a shot has none. */
+static void begin_shot(struct sampler *s)
+{
+    s->shooting = true;
+    s->freezing = s->config.freeze;
+    for (uint32_t i = 0; i < s->n_processes; i++)
+        for (size_t j = 0; j < s->processes[i]->n_threads; j++) {
+            struct thread *t = s->processes[i]->threads[j];
+            t->stop_not_before_ns = t->call_not_before_ns = 0;
+        }
+}
+
 /* Threads whose stacks need registers, or are deeper than was read, are captured once more. */
 static void run_once(struct sampler *s)
 {
     bool any = true;
+    begin_shot(s);
     for (int i = 0; i < MAX_SHOTS && any && wait_until(s, worker_is_done, WORKER_NS) &&
                     !counters_get(&s->counters, COUNT_STUCK);
          i++) {
@@ -313,10 +326,10 @@ static void *sampler_main(void *arg)
     s->can.sched &= s->own_sched_fd >= 0;
     s->start_ticks = own_start_ticks();
     s->tracer = tracer_new(&handler);
+    if (s->config.looks_first || !s->config.single_shot)
+        run_ticks(s);
     if (s->config.single_shot)
         run_once(s);
-    else
-        run_ticks(s);
     tick_conclude(s);
     tracer_await_pending(s->tracer,
                          counters_get(&s->counters, COUNT_STUCK) ? SETTLE_STUCK_NS : SETTLE_NS);

@@ -53,8 +53,9 @@ struct sampler_config {
     bool no_stop;         /* never hold a thread */
     bool ends_with_first; /* done when the process that was added first has ended */
     bool single_shot;     /* one whole stack of every thread, then finish (dump) */
-    bool freeze;          /* single shot: hold all threads together, for 5 ms at most; those whose
-                         system call would fail are read without a stop */
+    bool looks_first;     /* single shot: ticks until sampler_stop(), and the shot after it */
+    bool freeze; /* the shot holds all threads together, for 5 ms at most; those whose system
+                         call would fail are read without a stop */
     struct thread_filter filter; /* borrowed strings */
 };
 

@@ -61,16 +61,16 @@ bool stop_requests_stopped(void *sampler, const struct stop *stop)
     /* To stop, and to go to sleep again. */
     t->own_switches += stop->restarting || stop->job_stopped ? 2 : 1;
     capture_held(s, t, stop);
-    if (s->config.freeze) /* others are captured before T is let go */
+    if (s->freezing) /* others are captured before T is let go */
         capture_released(s, t, NULL);
     counters_add(&s->counters, COUNT_REFUSED, !stop->registers_ok);
     if (stop->repaired)
         counters_raise(&s->counters, COUNT_REPAIR_MAX_NS,
                        (uint64_t)(stop->stopped_ns - t->asked_ns));
-    /* The few captures of a single shot cannot wait. */
-    if (!s->config.single_shot)
+    /* The few captures of a shot cannot wait. */
+    if (!s->shooting)
         back_off(s, t, stop);
-    if (!s->config.freeze)
+    if (!s->freezing)
         return true;
     if (!s->freeze_end_ns)
         s->freeze_end_ns = stop->stopped_ns + FREEZE_NS;
@@ -208,7 +208,7 @@ static bool in_fault(const struct thread *t)
 static void request_stop(struct sampler *s, struct thread *t)
 {
     seccomp_note_release(s, t);
-    bool signals = !s->config.single_shot && clock_now_ns() < t->signal_not_before_ns;
+    bool signals = !s->shooting && clock_now_ns() < t->signal_not_before_ns;
     if (s->config.no_stop || t->supervised || signals) {
         counters_add(&s->counters, COUNT_SUPERVISED, t->supervised);
         counters_add(&s->counters, COUNT_SIGNALS_AVOIDED, signals);
@@ -239,8 +239,7 @@ static void request_stop(struct sampler *s, struct thread *t)
         not_asked(s, t, clock_now_ns());
     else if (r < 0)
         refused(s, t, t->asked_ns);
-    if (r < 0 || s->config.freeze || t->asked.state == THREAD_RUNNABLE || t->displaced ||
-        in_fault(t))
+    if (r < 0 || s->freezing || t->asked.state == THREAD_RUNNABLE || t->displaced || in_fault(t))
         return;
     t->slow_to_stop = !tracer_poll(s->tracer, t->tid, POLL_NS);
     seccomp_note_release(s, t);
@@ -279,7 +278,7 @@ void stop_requests_queue(struct sampler *s, struct thread *t, int64_t now_ns)
 static bool runs_alone(const struct sampler *s)
 {
     const struct thread *t = s->n_queued == 1 ? s->queued[0] : NULL;
-    if (!t || t->asked.state == THREAD_BLOCKED || s->config.single_shot)
+    if (!t || t->asked.state == THREAD_BLOCKED || s->shooting)
         return false;
     const struct dormant *d = &t->process->dormant;
     for (size_t i = 0; i < d->n_visited; i++)
@@ -296,7 +295,7 @@ static bool skip_locked(struct sampler *s)
         return false;
     struct process *p = s->n_queued && !s->config.no_stop ? s->queued[0]->process : NULL;
     int64_t end_ns = clock_now_ns() + WAIT_FOR_LOCK_NS;
-    while (p && s->config.single_shot && space_is_locked(s, p) && clock_now_ns() < end_ns)
+    while (p && s->shooting && space_is_locked(s, p) && clock_now_ns() < end_ns)
         p->locked_ns = p->lock_checked_ns = 0;
     if (!p || !space_is_locked(s, p))
         return false;
@@ -336,6 +335,6 @@ void stop_requests_send(struct sampler *s)
 void stop_requests_send_if_due(struct sampler *s)
 {
     int64_t latest_ns = s->waiting || s->waiting_before ? LATEST_NS : 0;
-    if (s->n_queued && !s->config.freeze && clock_now_ns() - s->queued_ns >= latest_ns)
+    if (s->n_queued && !s->freezing && clock_now_ns() - s->queued_ns >= latest_ns)
         stop_requests_send(s);
 }

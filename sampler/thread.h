@@ -113,7 +113,7 @@ struct thread {
     bool supervised;   /* it has waited for a supervisor's answer: it is not stopped */
 
     /* capture.c */
-    bool ever_sampled, wants_prefetch;
+    bool shot, wants_prefetch;       /* SHOT: sampled in the single shot */
     bool stack_cut;                  /* the last capture did not read its stack to the end */
     const struct capture_hook *hook; /* of the last capture; another one reads more */
     uint32_t stack_bytes;            /* to read next time */

@@ -150,7 +150,7 @@ bool thread_read_faults(const struct thread *t, uint64_t *ret)
 int thread_read_syscall(struct sampler *s, struct thread *t, struct syscall_state *ret)
 {
     int64_t start = clock_now_ns();
-    if (start < t->syscall_not_before_ns && !s->config.single_shot) {
+    if (start < t->syscall_not_before_ns && !s->shooting) {
         counters_add(&s->counters, COUNT_SYSCALL_READS_SKIPPED, 1);
         return -EAGAIN;
     }

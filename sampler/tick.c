@@ -44,8 +44,7 @@ static void repeat(struct sampler *s, struct thread *t, int64_t now_ns)
 static bool stop_tells(const struct sampler *s, const struct thread *t)
 {
     return s->n_queued == 0 && !s->waiting_before && !t->slow_to_stop && !t->supervised &&
-           !s->config.no_stop && !s->config.freeze &&
-           !syscall_restarts_late(t->sampled.place.syscall);
+           !s->config.no_stop && !s->freezing && !syscall_restarts_late(t->sampled.place.syscall);
 }
 
 /* T seems to wait for a CPU: is it left alone, and its wait sampled?  It may have fallen asleep
@@ -100,12 +99,13 @@ static void visit_io_worker(struct sampler *s, struct thread *t, const struct sy
     capture_emit(s, t, MESSAGE_SAMPLE, SAMPLE_NO_STACK | SAMPLE_IO_WORKER, now_ns);
 }
 
-/* May T be stopped for its registers where it is now? */
+/* May T be stopped for its registers where it is now?  The looks before a single shot leave alone
+ * who is blocked: then its run count shows whether it runs meanwhile. */
 static bool may_want_registers(const struct sampler *s, const struct thread *t)
 {
-    return !s->config.no_stop && !t->supervised && t->registers_refused != t->sched.runs &&
-           s->tick_ns >= t->stop_not_before_ns && s->tick_ns >= t->call_not_before_ns &&
-           !stop_requests_wait_for_exec(s, t);
+    return !s->config.no_stop && s->shooting == s->config.single_shot && !t->supervised &&
+           t->registers_refused != t->sched.runs && s->tick_ns >= t->stop_not_before_ns &&
+           s->tick_ns >= t->call_not_before_ns && !stop_requests_wait_for_exec(s, t);
 }
 
 /* Does the worker want T's registers, which T may be stopped for? */
@@ -122,7 +122,7 @@ static bool needs_more(const struct sampler *s, const struct thread *t)
     return feedback_wants_recapture(&s->feedback, t->id, t->sched.runs) ||
            t->hook != process_hook(t->process) ||
            (t->stack_cut && feedback_stack(&s->feedback, t->id) > t->stack_bytes) ||
-           (s->config.single_shot && t->area_unknown) || wants_registers(s, t);
+           (s->shooting && t->area_unknown) || wants_registers(s, t);
 }
 
 /* Does T's last sample say all there is to say now? */
@@ -199,7 +199,7 @@ static void visit_outside(struct sampler *s, struct thread *t, struct syscall_st
 static bool freeze_blocked(struct sampler *s, struct thread *t, const struct syscall_state *view,
                            int64_t now_ns)
 {
-    if (!s->config.freeze || stop_requests_release_frozen(s) ||
+    if (!s->freezing || stop_requests_release_frozen(s) ||
         !syscall_restarts_cleanly(view->number) || seccomp_forbids_stop(s, t, view->number))
         return false;
     stop_blocked(s, t, view, now_ns);
@@ -211,6 +211,21 @@ static void visit_hidden(struct sampler *s, struct thread *t, int64_t now_ns)
 {
     counters_add(&s->counters, COUNT_REFUSED, 1);
     capture_emit(s, t, MESSAGE_SAMPLE, SAMPLE_NO_STACK, now_ns);
+}
+
+/* Does the single shot have all that there is to say of T? */
+static bool is_shot(const struct sampler *s, const struct thread *t)
+{
+    return s->shooting && t->shot && !needs_more(s, t);
+}
+
+/* Does T's last sample say it, too?  The single shot reads each thread anew. */
+static bool goes_on(struct sampler *s, struct thread *t, int64_t now_ns)
+{
+    if (!still_there(s, t))
+        return false;
+    repeat(s, t, now_ns);
+    return !s->shooting || t->shot;
 }
 
 /* VIEW: where T is now. */
@@ -226,7 +241,7 @@ static void visit_viewed(struct sampler *s, struct thread *t, struct syscall_sta
         visit_io_worker(s, t, view, now_ns);
     } else if (blocked && !view->sp && thread_read_stat(s, t) == 0) {
         thread_list_zombie(s, t); /* another tracer has not reaped it */
-    } else if (claim_is_back(t, view) && !needs_more(s, t)) {
+    } else if (claim_is_back(t, view) && !needs_more(s, t) && s->shooting == t->shot) {
         claim_back(t);
         repeat(s, t, now_ns);
     } else if (!blocked) {
@@ -263,7 +278,7 @@ static void visit(struct sampler *s, struct thread *t)
         return;
     dormant_update(t);
     dormant_note_visit(t);
-    if (s->config.single_shot && t->ever_sampled && !needs_more(s, t))
+    if (is_shot(s, t))
         return;
     struct schedstat before = t->sched;
     int r = thread_read_schedstat(s, t, &t->sched);
@@ -279,10 +294,8 @@ static void visit(struct sampler *s, struct thread *t)
         pending_visit(s, t, now_ns);
         return;
     }
-    if (r == 0 && still_there(s, t)) {
-        repeat(s, t, now_ns);
+    if (r == 0 && goes_on(s, t, now_ns))
         return;
-    }
     dormant_note_run(t, now_ns, &before);
     waiters_moved(t);
     claim_drop(t);
@@ -305,7 +318,7 @@ static void visit_each(struct sampler *s, struct thread *const *threads, const s
 {
     for (size_t i = 0; i < *n;) {
         /* Of 10,000 threads the first tick takes a second or more. */
-        if (!s->config.single_shot && atomic_load_explicit(&s->stop, memory_order_relaxed))
+        if (!s->shooting && atomic_load_explicit(&s->stop, memory_order_relaxed))
             break;
         const struct thread *t = threads[i];
         if (i % VISITS_AT_ONCE == 0)
@@ -374,7 +387,7 @@ static bool visited_rest(struct sampler *s, const struct dormant *d)
 static bool process_rests(struct sampler *s, struct process *p, bool dormant_rest)
 {
     const struct dormant *d = &p->dormant;
-    return p->turn == TURN_USUAL && !s->config.single_shot && (dormant_rest || !d->n_dormant) &&
+    return p->turn == TURN_USUAL && !s->shooting && (dormant_rest || !d->n_dormant) &&
            d->n_visited + d->n_dormant > 0 && process_is_known(p, clock_now_ns()) &&
            visited_rest(s, d);
 }

@@ -45,8 +45,7 @@ static bool has_room(const struct waiters *w)
 bool waiters_leave(struct sampler *s, struct thread *t)
 {
     struct waiters *w = &s->waiters;
-    if (!s->can.sched || !t->base_known || s->config.no_stop || s->config.freeze ||
-        s->config.single_shot)
+    if (!s->can.sched || !t->base_known || s->config.no_stop || s->shooting)
         return false;
     w->found++;
     if (t->wait_shown)

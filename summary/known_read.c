@@ -18,12 +18,6 @@ static const double usual_least_share = 0.2;
 
 /* ---- what a row may say ---- */
 
-static const char *const spin_names[SPIN_KINDS] = {
-    [SPIN_GPU] = "gpu",     [SPIN_NCCL] = "nccl", [SPIN_OPENMP] = "openmp",
-    [SPIN_TBB] = "tbb",     [SPIN_BLAS] = "blas", [SPIN_OPENMP_LOCK] = "openmp-lock",
-    [SPIN_UCX] = "ucx",     [SPIN_MPI] = "mpi",   [SPIN_LOCK] = "lock",
-    [SPIN_YIELD] = "yield",
-};
 static const char *const futex_names[] = {
     [FUTEX_UNKNOWN] = "unknown",     [FUTEX_LOCK] = "lock",           [FUTEX_RWLOCK] = "rwlock",
     [FUTEX_CONDITION] = "condition", [FUTEX_SEMAPHORE] = "semaphore", [FUTEX_JOIN] = "join",
@@ -78,8 +72,8 @@ static const struct key {
     {"loop", KNOWN_LOOP, WITH_VALUE, NULL, 0},
     {"poller", KNOWN_POLLER, ALONE, NULL, 0},
     {"answer", KNOWN_ANSWER, ALONE, NULL, 0},
-    {"spin", KNOWN_SPIN, WITH_VALUE, spin_names, sizeof spin_names / sizeof *spin_names},
-    {"yields", KNOWN_YIELDS, WITH_VALUE, spin_names, sizeof spin_names / sizeof *spin_names},
+    {"spin", KNOWN_SPIN, WITH_VALUE, spinning_keys, SPIN_KINDS},
+    {"yields", KNOWN_YIELDS, WITH_VALUE, spinning_keys, SPIN_KINDS},
     {"within", KNOWN_WITHIN, WITH_VALUE, NULL, 0},
     {"futex", KNOWN_FUTEX, WITH_VALUE, futex_names, sizeof futex_names / sizeof *futex_names},
     {"sleeps", KNOWN_SLEEPS, WITH_VALUE, asked_names, sizeof asked_names / sizeof *asked_names},
@@ -234,7 +228,7 @@ static int set(const struct reader *r, struct known_row *row, const struct key *
         row->is |= 1U << KNOWN_POOL;
     row->tested |= str_eq(key->name, "tested");
     if (key->kind == KNOWN_WITHIN)
-        return set_bits(r, spin_names, SPIN_KINDS, value, &row->within);
+        return set_bits(r, spinning_keys, SPIN_KINDS, value, &row->within);
     if (key->kind == KNOWN_DOES)
         return set_bits(r, act_names, DOES_KINDS, value, &row->does);
     return str_eq(key->name, "least") ? set_share(r, row, value) : 0;

@@ -5,6 +5,12 @@
 #include "summary/view.h"
 
 const char spinning_file[] = "[on-cpu]";
+const char *const spinning_keys[SPIN_KINDS] = {
+    [SPIN_GPU] = "gpu",     [SPIN_NCCL] = "nccl", [SPIN_OPENMP] = "openmp",
+    [SPIN_TBB] = "tbb",     [SPIN_BLAS] = "blas", [SPIN_OPENMP_LOCK] = "openmp-lock",
+    [SPIN_UCX] = "ucx",     [SPIN_MPI] = "mpi",   [SPIN_LOCK] = "lock",
+    [SPIN_YIELD] = "yield",
+};
 
 /* The waits, whose functions, and whose libraries' own code, known.def has. */
 static const struct {

@@ -23,6 +23,8 @@ enum spin_kind {
 
 struct shown_frame;
 extern const char spinning_file[]; /* of the leaves, where functions have their file */
+/* "gpu": as known.def and dump --json have them; none of SPIN_NONE. */
+extern const char *const spinning_keys[SPIN_KINDS];
 /* A frame's part in a spinning wait, by its name and module alone: view.c keeps it with the
  * frame. */
 struct spin_marks {

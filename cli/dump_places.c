@@ -1,0 +1,139 @@
+#include "cli/dump_places.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "summary/call_path.h"
+#include "summary/heaviest_paths.h"
+#include "summary/path_words.h"
+#include "summary/short_name.h"
+
+enum {
+    MOST_PLACES = 3,
+    LEAST_PART = 10, /* of a place: one in so many */
+};
+
+struct dump_places {
+    const struct profile *profile;
+    struct view *view;
+    struct call_tree *tree;
+};
+
+struct dump_places *dump_places_new(const struct profile *profile,
+                                    const struct view_options *options)
+{
+    struct dump_places *p = xcalloc(1, sizeof *p);
+    struct view_options view = *options;
+    view.lines = view.whole = view.internals = false;
+    p->profile = profile;
+    p->view = view_new(profile, &view);
+    p->tree = call_tree_new(profile, p->view);
+    return p;
+}
+
+struct dump_places *dump_places_free(struct dump_places *p)
+{
+    if (!p)
+        return NULL;
+    call_tree_free(p->tree);
+    view_free(p->view);
+    free(p);
+    return NULL;
+}
+
+bool dump_places_moved(struct dump_places *p, const struct dumped *t)
+{
+    const struct profile_thread *thread = profile_see_thread(p->profile, t->thread);
+    uint32_t first = 0;
+    for (size_t i = 0; i < thread->n_runs; i++) {
+        uint32_t node = call_tree_of(p->tree, thread->runs[i].at);
+        if (node && first && node != first)
+            return true;
+        first = node ? node : first;
+    }
+    return false;
+}
+
+static bool have_moved(struct dump_places *p, const struct dump *d,
+                       const struct dump_members *members)
+{
+    size_t i = 0;
+    while (i < members->n && !dump_places_moved(p, &d->threads[members->threads[i]]))
+        i++;
+    return i < members->n;
+}
+
+static void add_path(const struct call_path *path, double share, struct text *out)
+{
+    enum { MOST_COLUMNS = 44 };
+    const char *parts[CALL_PATH_MAX_PARTS];
+    size_t n = call_path_parts(path, parts);
+    add_percent(out, share);
+    for (size_t i = 0; i < n; i++) {
+        text_add(out, i ? " > " : " in ");
+        short_name_add(out, parts[i], MOST_COLUMNS);
+    }
+}
+
+/* The function that NODE's time is said to go to: the user's innermost, or else a library's. */
+static uint32_t function_of(struct dump_places *p, uint32_t node)
+{
+    uint32_t own = call_path_own_key(p->tree, node);
+    return own ? own : call_path_keys(p->tree, node).inner;
+}
+
+/* Paths to one function become the heaviest of them, which gets the time of all.
+ * Returns how many are left. */
+static size_t merge(struct dump_places *p, struct call_path *paths, size_t n)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t function = function_of(p, paths[i].node);
+        size_t k = 0;
+        while (k < left && !(function && function_of(p, paths[k].node) == function))
+            k++;
+        if (k == left) {
+            paths[left++] = paths[i];
+        } else {
+            paths[k].ns += paths[i].ns;
+            call_path_release(&paths[i]);
+        }
+    }
+    return left;
+}
+
+/* Is PATH, in which all time was, what the last look at T shows anyway? */
+static bool is_shown(struct dump_places *p, const struct call_path *path, const struct dumped *t)
+{
+    uint32_t function = function_of(p, path->node);
+    return function && function == function_of(p, call_tree_of(p->tree, t->at));
+}
+
+static void add_paths(struct call_path *paths, size_t n, int64_t all_ns, struct text *out)
+{
+    for (size_t i = 0; i < n; i++)
+        if (LEAST_PART * paths[i].ns >= all_ns) {
+            text_add(out, i ? ", " : "");
+            add_path(&paths[i], (double)paths[i].ns / (double)all_ns, out);
+        }
+}
+
+void dump_places_add(struct dump_places *p, const struct dump *d,
+                     const struct dump_members *members, struct text *out)
+{
+    struct call_path paths[MOST_PLACES];
+    struct tally tally;
+    const struct dumped *first = &d->threads[members->threads[0]];
+    if (!have_moved(p, d, members))
+        return;
+    tally_init(&tally, p->tree, TALLY_ALL);
+    for (size_t i = 0; i < members->n; i++)
+        tally_add_thread(&tally,
+                         profile_see_thread(p->profile, d->threads[members->threads[i]].thread));
+    size_t n = merge(p, paths, call_paths_heaviest(&tally, paths, MOST_PLACES));
+    if (n > 1 || (n == 1 && !is_shown(p, paths, first)))
+        add_paths(paths, n, tally.all_ns, out);
+    for (size_t i = 0; i < n; i++)
+        call_path_release(&paths[i]);
+    tally_release(&tally);
+}

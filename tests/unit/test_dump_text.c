@@ -1,0 +1,251 @@
+/* What a dump says of threads: every state in words, without a target. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "cli/dump_places.h"
+#include "cli/dumped.h"
+#include "summary/wait_side.h"
+#include "tests/support/check_main.h"
+#include "tests/support/profile_builder.h"
+
+enum { PID = 10, WORKER = 11, LOOK_MS = 500 };
+
+static struct profile_builder b;
+static struct dump d;
+static struct dump_style style;
+static char *text;
+
+static void setup(void)
+{
+    b = builder_start(PID, "app");
+    d = (struct dump){.profile = b.p, .look_ns = LOOK_MS * NS_PER_MS};
+    style = (struct dump_style){.width = 79};
+    text = NULL;
+}
+
+static void teardown(void)
+{
+    for (size_t i = 0; i < d.n; i++)
+        dumped_release(&d.threads[i]);
+    dump_places_free(d.places);
+    view_free(d.view);
+    wait_graph_release(&d.waits);
+    free(d.deadlocks);
+    free(d.threads);
+    free(text);
+    profile_free(b.p);
+}
+
+/* THREAD, as its last run has it, CPU_MS of the look on a CPU. */
+static struct dumped *add(thread_id thread, enum thread_state state, int64_t cpu_ms)
+{
+    const struct profile_thread *t = profile_see_thread(b.p, thread);
+    d.threads = array_reserve(d.threads, &d.capacity, d.n + 1, sizeof *d.threads);
+    struct dumped *made = &d.threads[d.n++];
+    *made = (struct dumped){.thread = thread,
+                            .pid = PID,
+                            .tid = t->tid,
+                            .sampled = true,
+                            .shot = true,
+                            .state = state,
+                            .syscall = state == THREAD_BLOCKED ? -1 : -2,
+                            .complete = true,
+                            .at = t->runs[t->n_runs - 1].at,
+                            .gil = {.gil = PY_GIL_ABSENT},
+                            .counted = true,
+                            .ran = cpu_ms > 0,
+                            .cpu_ns = cpu_ms * NS_PER_MS};
+    made->side = wait_side_of(b.p, d.view, made->at);
+    return made;
+}
+
+/* The view must not be there before the last stack is. */
+static void look(void)
+{
+    struct view_options options = {0};
+    d.places = dump_places_new(b.p, &options);
+    options.whole = true;
+    d.view = view_new(b.p, &options);
+}
+
+static const char *shown(void)
+{
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+    d.all_ran = true;
+    for (size_t i = 0; i < d.n; i++) {
+        d.any_ran |= d.threads[i].ran;
+        d.all_ran &= d.threads[i].ran;
+    }
+    dumped_call(&d);
+    ck_assert_int_eq(dump_text(&d, &style, out), 0);
+    ck_assert_int_eq(fclose(out), 0);
+    return text;
+}
+
+static void assert_has(const char *expected)
+{
+    ck_assert_msg(strstr(text, expected) != NULL, "not there: %s\n%s", expected, text);
+}
+
+/* A thread in STACK and STATE, which ran for CPU_MS: the line is EXPECTED behind its name. */
+static void assert_state(const char *stack, enum thread_state state, int64_t cpu_ms,
+                         const char *expected)
+{
+    char line[160];
+    setup();
+    thread_id main = builder_thread(&b, PID, NULL);
+    builder_run(&b, main, stack, LOOK_MS, state == THREAD_BLOCKED ? 0 : LOOK_MS);
+    look();
+    add(main, state, cpu_ms);
+    (void)snprintf(line, sizeof line, "\n10 main           %s\n", expected);
+    shown();
+    assert_has(line);
+    teardown();
+}
+
+START_TEST(a_thread_that_runs_has_its_share_of_the_time)
+{
+    assert_state("solve!app", THREAD_RUNNING, 480, "runs, 96% of the time");
+}
+END_TEST
+
+START_TEST(a_thread_that_only_asks_again_spins)
+{
+    assert_state("main!app > cuCtxSynchronize!libcuda.so.1", THREAD_RUNNING, 480,
+                 "spins for the GPU, 96% of the time");
+}
+END_TEST
+
+START_TEST(a_blocked_thread_that_ran_has_its_share)
+{
+    assert_state("main!app > [page fault]", THREAD_BLOCKED, 60,
+                 "in a page fault, ran 12% of the time");
+}
+END_TEST
+
+START_TEST(a_frozen_thread_is_in_no_call)
+{
+    assert_state("main!app > [frozen]", THREAD_BLOCKED, 0, "is frozen with its cgroup");
+}
+END_TEST
+
+START_TEST(a_stopped_thread_has_the_way_on)
+{
+    assert_state("main!app > [stopped]", THREAD_STOPPED, 0,
+                 "is stopped by a signal: kill -CONT 10 lets it go on");
+}
+END_TEST
+
+START_TEST(a_thread_without_a_cpu_waits_for_one)
+{
+    setup();
+    thread_id main = builder_thread(&b, PID, NULL);
+    builder_runnable(&b, main, "main!app", LOOK_MS);
+    look();
+    add(main, THREAD_RUNNABLE, 100)->queue_ns = 400 * NS_PER_MS;
+    shown();
+    assert_has("waits for a CPU, 20% of the time, waited for a CPU 80%\n");
+    teardown();
+}
+END_TEST
+
+START_TEST(a_thread_that_moved_has_the_places_of_the_whole_look)
+{
+    setup();
+    thread_id main = builder_thread(&b, PID, NULL);
+    builder_run(&b, main, "run!app > fetch!app > read [blocked]", 400, 0);
+    builder_run(&b, main, "run!app > parse!app", 100, 100);
+    look();
+    add(main, THREAD_RUNNING, 100);
+    shown();
+    assert_has("\n10 main           runs, 20% of the time\n"
+               "  over the look: 80% in run > fetch > [read], 20% in run > parse\n"
+               "    parse\n");
+    teardown();
+}
+END_TEST
+
+/* Its lines and what it calls are no other places. */
+START_TEST(a_thread_that_stayed_in_one_function_has_none)
+{
+    setup();
+    thread_id main = builder_thread(&b, PID, NULL);
+    builder_run(&b, main, "run@/a.py:1:5 > memcpy!libc.so.6", 300, 300);
+    builder_run(&b, main, "run@/a.py:1:7", 200, 200);
+    look();
+    add(main, THREAD_RUNNING, 500);
+    shown();
+    ck_assert_ptr_null(strstr(text, "over the look"));
+    teardown();
+}
+END_TEST
+
+START_TEST(a_thread_that_did_not_stop_is_said_to_be_of_an_earlier_look)
+{
+    setup();
+    thread_id main = builder_thread(&b, PID, NULL);
+    builder_run(&b, main, "main!app", LOOK_MS, LOOK_MS);
+    look();
+    add(main, THREAD_RUNNING, 0)->shot = false;
+    shown();
+    assert_has("10 main           runs, and did not stop for the last look\n");
+    teardown();
+}
+END_TEST
+
+/* Two threads that have each other's lock, and none of them ran for half a second. */
+static void hold_each_other(void)
+{
+    const struct wait_side first = {.thing = THING_PY_LOCK,
+                                    .addr = 0x7f0000001000,
+                                    .blocker = {.kind = BLOCKER_THREAD, .pid = PID, .tid = WORKER},
+                                    .inside = true};
+    struct wait_side second = first;
+    setup();
+    thread_id main = builder_thread(&b, PID, NULL);
+    thread_id worker = builder_thread(&b, WORKER, "worker");
+    second.addr = 0x7f0000002000;
+    second.blocker.tid = PID;
+    builder_held(&b, main, "f@/a.py:1:3", &first, LOOK_MS);
+    builder_held(&b, worker, "g@/a.py:7:9", &second, LOOK_MS);
+    look();
+    add(main, THREAD_BLOCKED, 0);
+    add(worker, THREAD_BLOCKED, 0);
+}
+
+START_TEST(who_holds_a_lock_is_named_in_the_line)
+{
+    hold_each_other();
+    shown();
+    assert_has("2 threads, none of them ran in the 0.5 s of this look\n");
+    assert_has("10 main           waits for a lock (0x7f00…000), held by 11 worker\n");
+    teardown();
+}
+END_TEST
+
+START_TEST(a_deadlock_comes_first)
+{
+    hold_each_other();
+    for (size_t i = 0; i < d.n; i++)
+        wait_graph_add(&d.waits, PID, d.threads[i].tid, &d.threads[i].side, (uint32_t)i);
+    wait_graph_link(&d.waits);
+    d.deadlocks = xcalloc((size_t)d.waits.n_cycles + 1, sizeof *d.deadlocks);
+    d.deadlocks[d.waits.n_cycles] = true;
+    shown();
+    assert_has("look\n"
+               "  deadlock: 10 main waits for a lock (0x7f00…000), held by 11 worker\n"
+               "            11 worker waits for a lock (0x7f00…000), held by 10 main\n");
+    teardown();
+}
+END_TEST
+
+CHECK_MAIN("dump_text", 20, a_thread_that_runs_has_its_share_of_the_time,
+           a_thread_that_only_asks_again_spins, a_blocked_thread_that_ran_has_its_share,
+           a_frozen_thread_is_in_no_call, a_stopped_thread_has_the_way_on,
+           a_thread_without_a_cpu_waits_for_one,
+           a_thread_that_moved_has_the_places_of_the_whole_look,
+           a_thread_that_stayed_in_one_function_has_none,
+           a_thread_that_did_not_stop_is_said_to_be_of_an_earlier_look,
+           who_holds_a_lock_is_named_in_the_line, a_deadlock_comes_first)
