@@ -11,6 +11,7 @@
 #include "cli/dump_locks.h"
 #include "cli/dump_look.h"
 #include "cli/dump_places.h"
+#include "cli/dump_proc.h"
 #include "cli/dump_tasks.h"
 #include "cli/dump_waits.h"
 #include "cli/exit_codes.h"
@@ -27,18 +28,8 @@
 
 enum {
     LOOK_NS = NS_PER_S / 2, /* the time that shows a hang */
-    LOOKS_HZ = 20,
+    LOOKS_HZ = 18,          /* nine or ten looks in it: a thread is held twelve times at most */
 };
-
-/* To be called when no thread is held: the wchan of a held thread is ptrace_stop. */
-static void read_wchan(struct dumped *d)
-{
-    if (d->state != THREAD_BLOCKED)
-        return;
-    ssize_t len = proc_read_text(d->pid, d->tid, "wchan", d->wchan, sizeof d->wchan);
-    if (len <= 0 || strcmp(d->wchan, "0") == 0)
-        d->wchan[0] = '\0';
-}
 
 static void describe_call(struct dumped *d, const struct sample_message *m)
 {
@@ -217,7 +208,7 @@ static void look(const struct options *o, struct dump *dump, const struct proces
         dump_tasks_read(dump, processes);
     dump_tasks_link(dump);
     for (size_t i = 0; i < dump->n; i++)
-        read_wchan(&dump->threads[i]);
+        dumped_read_wchan(&dump->threads[i]);
     dump_look_settle(dump);
     dump_look_end(dump);
     struct view_options view = o->view;
@@ -262,11 +253,23 @@ static int print(const struct options *o, struct dump *dump, const struct proces
     return error ? EXIT_FAILED : EXIT_OK;
 }
 
+/* On the watchdog's thread, where the others hang: what can be told without them. */
+static int show_from_proc(const void *options)
+{
+    const struct options *o = options;
+    struct dump dump = {0};
+    dump_proc_fill(&dump, o->pids, o->n_pids);
+    int error = write_dump(o, &dump);
+    return error || fflush(stdout) != 0 ? EXIT_FAILED : EXIT_NO_SAMPLE;
+}
+
 int dump_main(const struct options *o)
 {
     pid_t *pids = NULL;
     size_t n = 0;
     bool one_missing = false;
+    if (!o->as_py_spy)
+        watchdog_on_hang(show_from_proc, o);
     watchdog_start();
     signals_open(false);
     int code = targets_check(o, &pids, &n, &one_missing);

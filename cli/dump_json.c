@@ -322,7 +322,10 @@ static void begin_process(struct json *j, const struct dump *d, const struct dum
     write_rank(j, d->profile, thread->process);
     json_key(j, "command");
     json_array(j);
-    command_line_each(p->pid, write_argument, j);
+    if (d->from_proc)
+        json_string(j, profile_text(d->profile, p->command));
+    else
+        command_line_each(p->pid, write_argument, j);
     json_end_array(j);
     string_id python = p->python_version;
     json_string_field(j, "python", python.ix ? profile_text(d->profile, python) : NULL);

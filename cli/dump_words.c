@@ -144,9 +144,9 @@ void dump_words_state(const struct dump *d, const struct dumped *t, const struct
         text_add(out, ", ended since");
     else if (t->sampled && !t->shot)
         text_add(out, ", and did not stop for the last look");
-    if (t->wchan[0] && style->full)
+    if (t->wchan[0] && (style->full || d->from_proc))
         add_tame(out, " (kernel: ", t->wchan, ")");
-    if (t->sampled && !t->complete)
+    if (t->sampled && !t->complete && !d->from_proc)
         text_add(out, ", stack incomplete");
 }
 

@@ -136,6 +136,15 @@ void dumped_add_other(const struct dump *d, const struct dumped *t, const struct
         dumped_add_label(d, other, numbered, out);
 }
 
+void dumped_read_wchan(struct dumped *t)
+{
+    if (t->state != THREAD_BLOCKED)
+        return;
+    ssize_t len = proc_read_text(t->pid, t->tid, "wchan", t->wchan, sizeof t->wchan);
+    if (len <= 0 || str_eq(t->wchan, "0"))
+        t->wchan[0] = '\0';
+}
+
 void dumped_release(struct dumped *t)
 {
     for (size_t i = 0; i < t->n_arguments; i++)

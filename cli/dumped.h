@@ -48,6 +48,7 @@ struct dumped {
 };
 
 struct dump {
+    bool from_proc; /* there are no stacks (cli/dump_proc.h) */
     struct profile *profile;
     struct waits *live_waits; /* the recording's */
     struct view *view;
@@ -80,6 +81,8 @@ long dumped_rank(const struct dump *d, const struct dumped *t); /* of T's proces
  * work. */
 bool dumped_launches(const struct dump *d, const struct dumped *t);
 void dumped_release(struct dumped *t);
+/* To be called when no thread is held: the wchan of a held thread is ptrace_stop. */
+void dumped_read_wchan(struct dumped *t);
 /* Which of T's Python frames is shown at AT of STACK, N frames, the outermost being 0; SIZE_MAX: it
  * is none, or their variables are not known. */
 size_t dumped_python_frame(const struct dumped *t, const struct shown_frame *stack, size_t n,

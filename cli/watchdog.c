@@ -36,6 +36,7 @@ enum {
     FILE_EVERY = 10, /* looks */
     END_LOOKS = 6,   /* the same for a read at the end: 3 s */
     FILE_LOOKS = 8,  /* of those, in a row that find a thread waiting for the same file: 4 s */
+    HANG_LOOKS = 3,  /* the same for what dog.show is for: 1 s between the first and the last */
 };
 
 static const char waiter_option[] = "--wait-for";
@@ -51,9 +52,11 @@ static struct {
     int forks;      /* until this process */
     bool abandoned; /* the sampling, in this process */
     atomic_bool overdue, ending;
-    _Atomic int64_t hold_ns; /* the overdue hold: since when; 0: none */
-    struct text why;         /* it is overdue */
-    atomic_bool ended;       /* whether or not END_FD could be written to */
+    _Atomic int64_t hold_ns;      /* the overdue hold: since when; 0: none */
+    struct text why;              /* it is overdue */
+    atomic_bool ended;            /* whether or not END_FD could be written to */
+    int (*show)(const void *ctx); /* NULL: a hang is waited for */
+    const void *show_ctx;
 } dog;
 
 /* Is thread TID of ours in one of STATES? */
@@ -167,27 +170,100 @@ static void print_server(const char *path)
     text_release(&where);
 }
 
-/* A file that a thread waits for: one that it opens, or whose pages it has mapped, which shows
- * as an uninterruptible wait alone.  Returns whether the main thread, which handles signals,
- * does. */
-static bool look_at_files(void)
+/* The file of each of our threads, by its place in base/file_use.h, and in how many looks in a row
+ * the thread waited for it. */
+static struct waited_file {
+    struct file_use use;
+    int looks;
+} files[FILE_USE_THREADS];
+
+/* A thread waits for a file that it opens, or whose pages it has mapped, which shows as an
+ * uninterruptible wait alone. */
+static void read_files(void)
 {
-    static struct {
-        uint64_t count;
-        int looks;
-    } seen[FILE_USE_THREADS];
-    bool main_waits = false;
     for (int i = 0; i < FILE_USE_THREADS; i++) {
         struct file_use use = file_use_get(i);
-        bool waits =
-            use.tid && use.count == seen[i].count && is_asleep(use.tid, use.opening ? "DS" : "D");
-        seen[i].looks = waits ? seen[i].looks + 1 : 0;
-        seen[i].count = use.count;
-        if (seen[i].looks == FILE_LOOKS)
-            print_server(use.path);
-        main_waits |= waits && use.tid == getpid();
+        bool waits = use.tid && use.count == files[i].use.count &&
+                     is_asleep(use.tid, use.opening ? "DS" : "D");
+        files[i].looks = waits ? files[i].looks + 1 : 0;
+        files[i].use = use;
+    }
+}
+
+/* Returns whether the main thread, which handles signals, waits for a file. */
+static bool look_at_files(void)
+{
+    bool main_waits = false;
+    for (int i = 0; i < FILE_USE_THREADS; i++) {
+        if (files[i].looks == FILE_LOOKS)
+            print_server(files[i].use.path);
+        main_waits |= files[i].looks && files[i].use.tid == getpid();
     }
     return main_waits;
+}
+
+/* ---- where nobody waits for a hang ---- */
+
+/* Does thread TID of ours wait for what no signal interrupts, as a process's memory, and has it not
+ * run since the last look? */
+static bool is_stuck(pid_t tid, uint64_t *runs)
+{
+    char text[PROC_TEXT_BYTES];
+    struct schedstat now = {0};
+    uint64_t before = *runs;
+    ssize_t len = tid ? proc_read_text(getpid(), tid, "schedstat", text, sizeof text) : 0;
+    *runs = len > 0 && schedstat_parse(text, (size_t)len, &now) == 0 ? now.runs : 0;
+    return *runs && *runs == before && is_asleep(tid, "D");
+}
+
+static pid_t hung_thread(void)
+{
+    static struct {
+        uint64_t runs;
+        int looks;
+    } seen[2];
+    struct sampler *s = atomic_load(&dog.sampler);
+    pid_t tids[2] = {getpid(), 0};
+    pid_t hung = 0;
+    if (s)
+        (void)sampler_holding_since_ns(s, &tids[1]);
+    for (int i = 0; i < 2; i++) {
+        seen[i].looks = is_stuck(tids[i], &seen[i].runs) ? seen[i].looks + 1 : 0;
+        if (seen[i].looks >= HANG_LOOKS - 1)
+            hung = tids[i];
+    }
+    return hung;
+}
+
+/* FILE NULL: it is memory that thread TID of ours waits for. */
+static void tell_hang(const struct waited_file *file, pid_t tid)
+{
+    struct text what = {0};
+    text_add(&what, "");
+    if (file) {
+        text_add_tame(&what, file->use.path, strlen(file->use.path));
+        text_add(&what, " (");
+        if (!mount_describe(file->use.path, &what))
+            text_add(&what, "its file system is unknown");
+        text_add(&what, ")");
+    } else {
+        text_add(&what, "memory of the process");
+        add_wait(tid, &what);
+    }
+    terminal_warn("%s has not been read for a second. This is what /proc says without it.", what.s);
+    text_release(&what);
+}
+
+static void look_at_hang(void)
+{
+    int i = 0;
+    while (i < FILE_USE_THREADS && files[i].looks < HANG_LOOKS - 1)
+        i++;
+    pid_t tid = hung_thread();
+    if (i == FILE_USE_THREADS && !tid)
+        return;
+    tell_hang(i < FILE_USE_THREADS ? &files[i] : NULL, tid);
+    _exit(dog.show(dog.show_ctx));
 }
 
 static void *watch(void *unused)
@@ -197,6 +273,9 @@ static void *watch(void *unused)
     for (int n = 0; poll(&end, 1, LOOK_MS) <= 0 && !atomic_load(&dog.ended); n++) {
         look_at_hold();
         if (n % FILE_EVERY == 0) {
+            read_files();
+            if (dog.show)
+                look_at_hang();
             main_waits = look_at_files();
             look_at_end();
         }
@@ -216,6 +295,12 @@ void watchdog_start(void)
     dog.started =
         dog.end_fd >= 0 && own_stack_thread(&dog.thread, STACK_LEAST_BYTES, watch, NULL) == 0;
     (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+void watchdog_on_hang(int (*show)(const void *ctx), const void *ctx)
+{
+    dog.show = show;
+    dog.show_ctx = ctx;
 }
 
 void watchdog_watch(struct sampler *s, pid_t command, bool strict)

@@ -22,6 +22,10 @@ void watchdog_start(void);
  * STRICT: as --strict. */
 void watchdog_watch(struct sampler *s, pid_t command, bool strict);
 void watchdog_end(void);
+/* Before watchdog_start(): has SHOW called, with CTX, on the watchdog's thread, when another thread
+ * of wallspy has waited for a second for a file or for memory of a process.  The program then ends
+ * with what SHOW returns. */
+void watchdog_on_hang(int (*show)(const void *ctx), const void *ctx);
 /* The sampler was asked to end. */
 void watchdog_expect_end(void);
 /* Call it between two pieces of work by the thread that owns the recording.  May return in a child

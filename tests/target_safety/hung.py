@@ -1,9 +1,9 @@
 """A file server that does not answer any more: wallspy names it, and ends when it is told to."""
+import json
 import os
 import pathlib
 import re
 import signal
-import subprocess
 import time
 
 from support.cases import HarmTest
@@ -11,7 +11,7 @@ from support.outcome import main
 from support.processes import wait_until
 from support.programs import programs
 from support.targets import HarmTarget, parse_counts
-from support.wallspy import Wallspy
+from support.wallspy import Wallspy, call
 
 
 class Hung(HarmTest):
@@ -43,19 +43,20 @@ class Hung(HarmTest):
         self.assert_unharmed(self.target)
 
     def test_dump(self):
-        """It ends with the first signal."""
-        with subprocess.Popen([programs["wallspy"], "dump", "-p", str(self.target.pid)],
-                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as dump:
-            try:
-                said = ""
-                deadline = time.monotonic() + 6
-                while "fuse.slow on slow" not in self.said(said):
-                    self.assertLess(time.monotonic(), deadline, said)
-                    said += dump.stderr.readline()
-                dump.send_signal(signal.SIGINT)
-                self.assertEqual(dump.wait(5), -signal.SIGINT)
-            finally:
-                dump.kill()
+        """It waits for a second, and then shows what /proc says without that file."""
+        for options in [], ["--json"]:
+            with self.subTest(options):
+                begun = time.monotonic()
+                ran = call([programs["wallspy"], "dump", *options, "-p", str(self.target.pid)],
+                           timeout=30)
+                self.assertLess(time.monotonic() - begun, 6)
+                self.assertEqual(ran.code, 6)
+                self.assertRegex(self.said(ran.stderr), "fuse.slow on slow.* has not been read for "
+                                                        "a second. This is what /proc says")
+                self.assertRegex(ran.stdout, rf"\b{self.target.pid}\b")
+                if options:
+                    (process,) = json.loads(ran.stdout)["processes"]
+                    self.assertIn("blocked", {t["state"] for t in process["threads"]})
         self.assert_unharmed(self.target)
 
 
