@@ -5,5 +5,6 @@
 
 format_write speedscope_write;
 format_write folded_write;
+format_write pprof_write;
 format_write flamegraph_write;
 format_write recording_write_format;
