@@ -14,6 +14,10 @@ static const struct exporter exporters[] = {
      .alias = "raw", /* py-spy's name for it */
      .suffixes = {".folded", ".txt"},
      .write = folded_write},
+    {.name = "firefox",
+     .suffixes = {".firefox.json"},
+     .advice = "Open it at https://profiler.firefox.com (it stays on your machine)",
+     .write = firefox_write},
     {.name = "pprof",
      .suffixes = {".pb"},
      .advice = "Look at it with: go tool pprof -http : FILE",
@@ -58,22 +62,33 @@ static bool ends_before(const char *s, size_t len, const char *suffix)
     return len >= n && memcmp(s + len - n, suffix, n) == 0;
 }
 
-bool exporter_has_suffix(const struct exporter *e, const char *path)
+/* The length of PATH's suffix of E's; 0: it has none. */
+static size_t suffix_len(const struct exporter *e, const char *path)
 {
     bool compressed = !e->uncompressed && str_ends(path, ".gz");
     size_t len = strlen(path) - (compressed ? strlen(".gz") : 0);
     for (int i = 0; i < EXPORTER_MAX_SUFFIXES && e->suffixes[i]; i++)
         if (ends_before(path, len, e->suffixes[i]))
-            return true;
-    return false;
+            return strlen(e->suffixes[i]);
+    return 0;
 }
 
+bool exporter_has_suffix(const struct exporter *e, const char *path)
+{
+    return suffix_len(e, path) > 0;
+}
+
+/* ".firefox.json" is none of ".json". */
 const struct exporter *exporter_by_path(const char *path)
 {
+    const struct exporter *ret = NULL;
+    size_t longest = 0;
     for (int i = 0; i < EXPORTER_COUNT; i++)
-        if (exporter_has_suffix(&exporters[i], path))
-            return &exporters[i];
-    return NULL;
+        if (suffix_len(&exporters[i], path) > longest) {
+            ret = &exporters[i];
+            longest = suffix_len(ret, path);
+        }
+    return ret;
 }
 
 void exporter_add_names(struct text *out)

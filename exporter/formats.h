@@ -4,6 +4,7 @@
 #include "exporter/exporter.h"
 
 format_write speedscope_write;
+format_write firefox_write;
 format_write folded_write;
 format_write pprof_write;
 format_write flamegraph_write;

@@ -1,5 +1,5 @@
-/* pprof's profile.proto, for `go tool pprof`, Pyroscope, Parca and others: each stack of a thread once,
- * with its wall time, CPU time, waits for a CPU and time off the CPU; the thread is a label.
+/* pprof's profile.proto, for `go tool pprof`, Pyroscope, Parca and others: each stack of a thread
+ * once, with its wall time, CPU time, waits for a CPU and time off the CPU; the thread is a label.
  * Source: github.com/google/pprof, proto/profile.proto. */
 #include <errno.h>
 #include <stdlib.h>
@@ -212,7 +212,8 @@ static void hold_limit(struct pprof *w, const struct thread_summaries *threads, 
 
 /* ---- what they point to ---- */
 
-/* The number of the mapping of FRAME's module, which is that of the module's path; 0: it has none. */
+/* The number of the mapping of FRAME's module, which is that of the module's path; 0: it has
+ * none. */
 static uint64_t mapping_of(struct pprof *w, uint32_t frame)
 {
     const struct shown_frame *f =

@@ -187,6 +187,7 @@ static struct text shape_of(const char *const *names, size_t n, bool distinct)
     struct text shape = {0};
     hostile_stage_init(&stage, names, n, distinct);
     check_file(&stage, "speedscope", &shape);
+    check_file(&stage, "firefox", &shape);
     check_file(&stage, "folded", &shape);
     check_file(&stage, "flamegraph", &shape);
     check_answer(&stage, &shape);

@@ -26,9 +26,10 @@ START_TEST(formats_are_listed)
     exporter_add_names(&list);
     text_add(&list, "; ");
     exporter_add_suffixes(&list);
-    ck_assert_str_eq(list.s, "speedscope, folded (raw), flamegraph (svg) or wallspy; .json "
-                             "(speedscope), .folded or .txt (folded), .svg (flamegraph), .wallspy "
-                             "(wallspy)");
+    ck_assert_str_eq(list.s,
+                     "speedscope, folded (raw), firefox, pprof, flamegraph (svg) or wallspy; "
+                     ".json (speedscope), .folded or .txt (folded), .firefox.json (firefox), "
+                     ".pb (pprof), .svg (flamegraph), .wallspy (wallspy)");
     text_release(&list);
 }
 END_TEST

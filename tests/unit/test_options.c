@@ -255,7 +255,7 @@ START_TEST(help_fits_the_terminal)
         options_help((enum command)c, &t);
     for (const char *s = t.s; *s; s += strcspn(s, "\n") + 1)
         ck_assert_msg(strcspn(s, "\n") <= 79, "%.100s", s);
-    ck_assert_ptr_nonnull(strstr(t.s, " write speedscope, folded (raw), flamegraph (svg) or\n"));
+    ck_assert_ptr_nonnull(strstr(t.s, " write speedscope, folded (raw), firefox, pprof,\n"));
     ck_assert_ptr_nonnull(strstr(t.s, " .folded or .txt\n"));
     text_release(&t);
 }

@@ -1,0 +1,583 @@
+/* The Firefox Profiler's processed profile: all threads on one time axis, categories by what a thread
+ * does, waits as markers with whom they are for.  For https://profiler.firefox.com and its
+ * profiler-cli.
+ * Source: github.com/firefox-devtools/profiler, docs-developer/processed-profile-format.md and
+ * src/types/profile.ts.  Newer versions of the page upgrade older files. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "exporter/formats.h"
+#include "exporter/json.h"
+#include "exporter/timeline.h"
+#include "summary/thread_summary.h"
+#include "summary/wait_side.h"
+#include "summary/wait_text.h"
+
+enum {
+    VERSION = 24,           /* of the browser's own format, of which no field is used */
+    PROCESSED_VERSION = 47, /* tables in each thread, pids as texts */
+    MAX_DEPTH = 500,
+    INTERVAL_MARKER = 1,
+};
+
+enum category { RUNS, SPINS, WAITS_FOR_CPU, BLOCKED, STOPPED, UNKNOWN, CATEGORIES };
+static const struct {
+    const char *name, *color;
+} categories[] = {
+    [RUNS] = {"Running", "green"},
+    [SPINS] = {"Spinning", "yellow"},
+    [WAITS_FOR_CPU] = {"Waiting for a CPU", "orange"},
+    [BLOCKED] = {"Blocked", "blue"},
+    [STOPPED] = {"Stopped", "red"},
+    [UNKNOWN] = {"Not seen", "grey"}, /* the page wants a grey one */
+};
+
+struct document {
+    struct json j;
+    const struct profile *p;
+    struct view *view;
+    struct paths *paths;
+    struct thread_summaries threads;
+    int64_t bucket_ns; /* 0: in order */
+    /* Of one thread: its tables, whose rows are counted from 1; 0: not in them. */
+    uint32_t *stacks; /* by path */
+    uint32_t *funcs;  /* by frame */
+    uint32_t n_stacks, n_funcs;
+};
+
+/* Of a stack that ends in FRAME. */
+static enum category category_of_frame(const struct document *d, uint32_t frame)
+{
+    struct path_frame shown = paths_see_frame(d->paths, frame);
+    if (!shown.waits)
+        return RUNS;
+    if (shown.spins)
+        return SPINS;
+    const struct shown_frame *f =
+        frame <= view_frame_count(d->view) ? view_frame(d->view, frame) : NULL;
+    if (f && f->wait == WAIT_CPU)
+        return WAITS_FOR_CPU;
+    return f && (f->wait == WAIT_STOPPED || f->wait == WAIT_TRACED || f->wait == WAIT_FROZEN)
+               ? STOPPED
+               : BLOCKED;
+}
+
+static enum category category_of(const struct document *d, uint32_t path)
+{
+    return path ? category_of_frame(d, paths_frame(d->paths, path)) : UNKNOWN;
+}
+
+/* ---- columns ---- */
+
+static void key_array(struct document *d, const char *key)
+{
+    json_newline(&d->j);
+    json_key(&d->j, key);
+    json_array(&d->j);
+}
+
+/* N times the same. */
+static void column_of(struct document *d, const char *key, size_t n, int64_t value)
+{
+    key_array(d, key);
+    for (size_t i = 0; i < n; i++)
+        json_int(&d->j, value);
+    json_end_array(&d->j);
+}
+
+static void column_of_nulls(struct document *d, const char *key, size_t n)
+{
+    key_array(d, key);
+    for (size_t i = 0; i < n; i++)
+        json_null(&d->j);
+    json_end_array(&d->j);
+}
+
+static void column_of_false(struct document *d, const char *key, size_t n)
+{
+    key_array(d, key);
+    for (size_t i = 0; i < n; i++)
+        json_bool(&d->j, false);
+    json_end_array(&d->j);
+}
+
+static double ms(int64_t ns)
+{
+    return (double)(ns / NS_PER_US) / 1000;
+}
+
+/* ---- one thread's tables ---- */
+
+static struct timeline timeline_of(const struct document *d, const struct thread_summary *t)
+{
+    struct timeline l = {0};
+    timeline_add_thread(&l, d->paths, t->thread, WEIGHT_WALL, profile_end_ns(d->p));
+    if (d->bucket_ns)
+        timeline_bucket(&l, d->paths, d->bucket_ns);
+    return l;
+}
+
+/* Numbers the stacks of L and their functions. */
+static void number(struct document *d, const struct timeline *l)
+{
+    memset(d->stacks, 0, (paths_count(d->paths) + (size_t)1) * sizeof *d->stacks);
+    memset(d->funcs, 0, (paths_frame_count(d->paths) + (size_t)1) * sizeof *d->funcs);
+    d->n_stacks = d->n_funcs = 0;
+    for (size_t i = 0; i < l->n; i++)
+        for (uint32_t path = l->segments[i].path; path && !d->stacks[path];
+             path = paths_parent(d->paths, path))
+            d->stacks[path] = 1;
+    for (uint32_t path = 1; path <= paths_count(d->paths); path++) {
+        uint32_t frame = paths_frame(d->paths, path);
+        if (!d->stacks[path])
+            continue;
+        d->stacks[path] = ++d->n_stacks; /* parents come first */
+        if (!d->funcs[frame])
+            d->funcs[frame] = ++d->n_funcs;
+    }
+}
+
+static void write_stacks(struct document *d)
+{
+    struct json *j = &d->j;
+    uint32_t n_paths = paths_count(d->paths);
+    json_key(j, "stackTable");
+    json_object(j);
+    key_array(d, "frame");
+    for (uint32_t path = 1; path <= n_paths; path++)
+        if (d->stacks[path])
+            json_int(j, d->funcs[paths_frame(d->paths, path)] - (int64_t)1);
+    json_end_array(j);
+    key_array(d, "prefix");
+    for (uint32_t path = 1; path <= n_paths; path++) {
+        if (!d->stacks[path])
+            continue;
+        uint32_t parent = paths_parent(d->paths, path);
+        if (parent)
+            json_int(j, d->stacks[parent] - (int64_t)1);
+        else
+            json_null(j);
+    }
+    json_end_array(j);
+    key_array(d, "category");
+    for (uint32_t path = 1; path <= n_paths; path++)
+        if (d->stacks[path])
+            json_int(j, category_of(d, path));
+    json_end_array(j);
+    column_of(d, "subcategory", d->n_stacks, 0);
+    json_int_field(j, "length", d->n_stacks);
+    json_end_object(j);
+}
+
+/* Frames in the order of their numbers, which is that of the stacks; the caller frees it. */
+static uint32_t *frames_in_order(const struct document *d)
+{
+    uint32_t *ret = xcalloc(d->n_funcs + (size_t)1, sizeof *ret);
+    for (uint32_t frame = 1; frame <= paths_frame_count(d->paths); frame++)
+        if (d->funcs[frame])
+            ret[d->funcs[frame] - 1] = frame;
+    return ret;
+}
+
+/* A frame has the line of its function: with --lines each line is a function of its own. */
+static void write_frames(struct document *d, const uint32_t *frames)
+{
+    struct json *j = &d->j;
+    size_t n = d->n_funcs;
+    json_key(j, "frameTable");
+    json_object(j);
+    key_array(d, "func");
+    for (size_t i = 0; i < n; i++)
+        json_int(j, (int64_t)i);
+    json_end_array(j);
+    key_array(d, "line");
+    for (size_t i = 0; i < n; i++) {
+        uint32_t line = paths_see_frame(d->paths, frames[i]).line;
+        if (line)
+            json_int(j, line);
+        else
+            json_null(j);
+    }
+    json_end_array(j);
+    column_of(d, "address", n, -1);
+    column_of(d, "inlineDepth", n, 0);
+    key_array(d, "category");
+    for (size_t i = 0; i < n; i++)
+        json_int(j, category_of_frame(d, frames[i]));
+    json_end_array(j);
+    column_of(d, "subcategory", n, 0);
+    column_of_nulls(d, "nativeSymbol", n);
+    column_of(d, "innerWindowID", n, 0);
+    column_of_nulls(d, "implementation", n);
+    column_of_nulls(d, "column", n);
+    json_int_field(j, "length", (int64_t)n);
+    json_end_object(j);
+}
+
+/* Strings: two for each function, its name and its file; then those of markers. */
+enum { STRINGS_A_FUNC = 2 };
+
+static void write_funcs(struct document *d, const uint32_t *frames)
+{
+    struct json *j = &d->j;
+    size_t n = d->n_funcs;
+    json_key(j, "funcTable");
+    json_object(j);
+    key_array(d, "name");
+    for (size_t i = 0; i < n; i++)
+        json_int(j, (int64_t)(i * STRINGS_A_FUNC));
+    json_end_array(j);
+    key_array(d, "fileName");
+    for (size_t i = 0; i < n; i++) {
+        if (paths_see_frame(d->paths, frames[i]).file)
+            json_int(j, (int64_t)(i * STRINGS_A_FUNC + 1));
+        else
+            json_null(j);
+    }
+    json_end_array(j);
+    column_of_false(d, "isJS", n);
+    column_of_false(d, "relevantForJS", n);
+    column_of(d, "resource", n, -1);
+    column_of_nulls(d, "lineNumber", n);
+    column_of_nulls(d, "columnNumber", n);
+    json_int_field(j, "length", (int64_t)n);
+    json_end_object(j);
+}
+
+static void write_strings(struct document *d, const uint32_t *frames)
+{
+    key_array(d, "stringArray");
+    for (size_t i = 0; i < d->n_funcs; i++) {
+        struct path_frame f = paths_see_frame(d->paths, frames[i]);
+        json_string(&d->j, f.name);
+        json_string(&d->j, f.file ? f.file : "");
+    }
+    json_string(&d->j, "Wait"); /* the name of all markers */
+    json_end_array(&d->j);
+}
+
+/* ---- samples ---- */
+
+static void write_samples(struct document *d, const struct timeline *l)
+{
+    struct json *j = &d->j;
+    int64_t at_ns = 0;
+    json_key(j, "samples");
+    json_object(j);
+    key_array(d, "stack");
+    for (size_t i = 0; i < l->n; i++) {
+        uint32_t path = l->segments[i].path;
+        if (path)
+            json_int(j, d->stacks[path] - (int64_t)1);
+        else
+            json_null(j);
+    }
+    json_end_array(j);
+    key_array(d, "time");
+    for (size_t i = 0; i < l->n; at_ns += l->segments[i++].ns)
+        json_number(j, ms(at_ns));
+    json_end_array(j);
+    key_array(d, "weight");
+    for (size_t i = 0; i < l->n; i++)
+        json_number(j, ms(l->segments[i].ns));
+    json_end_array(j);
+    json_string_field(j, "weightType", "tracing-ms");
+    key_array(d, "threadCPUDelta"); /* since the sample before */
+    for (size_t i = 0; i < l->n; i++) {
+        enum category before = i ? category_of(d, l->segments[i - 1].path) : BLOCKED;
+        json_int(j, i && (before == RUNS || before == SPINS) ? l->segments[i - 1].ns : 0);
+    }
+    json_end_array(j);
+    json_int_field(j, "length", (int64_t)l->n);
+    json_end_object(j);
+}
+
+/* ---- markers ---- */
+
+/* Whom or what RUN waits for, in words; empty: unknown. */
+static void add_whom(const struct document *d, const struct profile_thread *t,
+                     const struct run *run, struct text *out)
+{
+    const struct wait *wait = profile_see_wait(d->p, run->at.wait);
+    struct wait_side side = wait_side_of(d->p, d->view, run->at);
+    pid_t pid = profile_see_process(d->p, t->process)->pid;
+    if (!wait || run->state != RUN_BLOCKED || !side.thing)
+        return;
+    if (wait_side_is_kernels(side.thing)) {
+        wait_side_add_text(out, d->p, &side, pid, false);
+        return;
+    }
+    wait_side_add_thing(out, d->p, &side);
+    if (side.blocker.kind == BLOCKER_THREAD)
+        text_addf(out, ", held by thread %d", side.blocker.tid);
+    if (side.blocker.kind == BLOCKER_THREAD && side.blocker.pid != pid)
+        text_addf(out, " of process %d", side.blocker.pid);
+}
+
+struct marker {
+    const struct run *run;
+    char *whom;
+};
+struct markers {
+    struct marker *items;
+    size_t n, capacity;
+};
+
+/* None where the order is given up. */
+static struct markers markers_of(const struct document *d, const struct profile_thread *t)
+{
+    struct markers m = {0};
+    for (size_t i = 0; i < t->n_runs && !d->bucket_ns && !t->n_folded; i++) {
+        struct text whom = {0};
+        add_whom(d, t, &t->runs[i], &whom);
+        if (!whom.len) {
+            text_release(&whom);
+            continue;
+        }
+        m.items = array_reserve(m.items, &m.capacity, m.n + 1, sizeof *m.items);
+        m.items[m.n++] = (struct marker){&t->runs[i], whom.s};
+    }
+    return m;
+}
+
+static void write_markers(struct document *d, const struct profile_thread *t)
+{
+    struct json *j = &d->j;
+    struct markers m = markers_of(d, t);
+    json_key(j, "markers");
+    json_object(j);
+    key_array(d, "data");
+    for (size_t i = 0; i < m.n; i++) {
+        json_object(j);
+        json_string_field(j, "type", "Wait");
+        json_string_field(j, "whom", m.items[i].whom);
+        json_end_object(j);
+    }
+    json_end_array(j);
+    column_of(d, "name", m.n, (int64_t)d->n_funcs * STRINGS_A_FUNC);
+    key_array(d, "startTime");
+    for (size_t i = 0; i < m.n; i++)
+        json_number(j, ms(m.items[i].run->start_ns));
+    json_end_array(j);
+    key_array(d, "endTime");
+    for (size_t i = 0; i < m.n; i++)
+        json_number(j, ms(run_end_ns(m.items[i].run)));
+    json_end_array(j);
+    column_of(d, "phase", m.n, INTERVAL_MARKER);
+    column_of(d, "category", m.n, BLOCKED);
+    json_int_field(j, "length", (int64_t)m.n);
+    json_end_object(j);
+    for (size_t i = 0; i < m.n; i++)
+        free(m.items[i].whom);
+    free(m.items);
+}
+
+/* ---- all ---- */
+
+static void write_empty_tables(struct document *d)
+{
+    static const char *const resources[] = {"lib", "name", "host", "type"};
+    static const char *const symbols[] = {"libIndex", "address", "name", "functionSize"};
+    json_key(&d->j, "resourceTable");
+    json_object(&d->j);
+    for (size_t i = 0; i < sizeof resources / sizeof *resources; i++)
+        column_of_nulls(d, resources[i], 0);
+    json_int_field(&d->j, "length", 0);
+    json_end_object(&d->j);
+    json_key(&d->j, "nativeSymbols");
+    json_object(&d->j);
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
+        column_of_nulls(d, symbols[i], 0);
+    json_int_field(&d->j, "length", 0);
+    json_end_object(&d->j);
+}
+
+static void write_head(struct document *d, const struct thread_summary *t)
+{
+    struct json *j = &d->j;
+    const struct profile_process *process = profile_see_process(d->p, t->thread->process);
+    char pid[16];
+    (void)snprintf(pid, sizeof pid, "%d", process->pid);
+    json_string_field(j, "processType", "default");
+    json_int_field(j, "processStartupTime", 0);
+    json_key(j, "processShutdownTime");
+    json_null(j);
+    json_key(j, "registerTime");
+    json_number(j, ms(t->thread->start_ns));
+    json_key(j, "unregisterTime");
+    if (t->thread->ended)
+        json_number(j, ms(t->thread->end_ns));
+    else
+        json_null(j);
+    key_array(d, "pausedRanges");
+    json_end_array(j);
+    json_string_field(j, "name", t->label);
+    json_bool_field(j, "isMainThread", t->thread->main);
+    json_string_field(j, "processName", profile_text(d->p, process->comm));
+    json_string_field(j, "pid", pid);
+    json_int_field(j, "tid", t->thread->tid);
+}
+
+static void write_thread(struct document *d, const struct thread_summary *t)
+{
+    struct timeline l = timeline_of(d, t);
+    number(d, &l);
+    uint32_t *frames = frames_in_order(d);
+    json_newline(&d->j);
+    json_object(&d->j);
+    write_head(d, t);
+    write_samples(d, &l);
+    write_markers(d, t->thread);
+    write_stacks(d);
+    write_frames(d, frames);
+    write_funcs(d, frames);
+    write_empty_tables(d);
+    write_strings(d, frames);
+    json_end_object(&d->j);
+    free(frames);
+    timeline_release(&l);
+}
+
+static void write_categories(struct document *d)
+{
+    key_array(d, "categories");
+    for (int i = 0; i < CATEGORIES; i++) {
+        json_object(&d->j);
+        json_string_field(&d->j, "name", categories[i].name);
+        json_string_field(&d->j, "color", categories[i].color);
+        key_array(d, "subcategories");
+        json_string(&d->j, "Other");
+        json_end_array(&d->j);
+        json_end_object(&d->j);
+    }
+    json_end_array(&d->j);
+}
+
+static void write_schema(struct document *d)
+{
+    static const char *const places[] = {"marker-chart", "marker-table", "timeline-overview"};
+    struct json *j = &d->j;
+    key_array(d, "markerSchema");
+    json_object(j);
+    json_string_field(j, "name", "Wait");
+    json_string_field(j, "tooltipLabel", "Wait for {marker.data.whom}");
+    json_string_field(j, "tableLabel", "{marker.data.whom}");
+    json_string_field(j, "chartLabel", "{marker.data.whom}");
+    key_array(d, "display");
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        json_string(j, places[i]);
+    json_end_array(j);
+    key_array(d, "data");
+    json_object(j);
+    json_string_field(j, "key", "whom");
+    json_string_field(j, "label", "Waits for");
+    json_string_field(j, "format", "string");
+    json_bool_field(j, "searchable", true);
+    json_end_object(j);
+    json_end_array(j);
+    json_end_object(j);
+    json_end_array(j);
+}
+
+/* Milliseconds since 1970; 0: unknown. */
+static int64_t started_ms(const struct profile *p)
+{
+    struct tm tm = {0};
+    const char *text = profile_metadata_text(p, "started");
+    return strptime(text, "%Y-%m-%dT%H:%M:%SZ", &tm) ? (int64_t)timegm(&tm) * 1000 : 0;
+}
+
+static void write_meta(struct document *d)
+{
+    struct json *j = &d->j;
+    double rate_hz = profile_number(d->p, METRIC_RATE_HZ);
+    json_key(j, "meta");
+    json_object(j);
+    json_key(j, "interval");
+    json_number(j, rate_hz > 0 ? 1000 / rate_hz : 10);
+    json_int_field(j, "startTime", started_ms(d->p));
+    json_int_field(j, "processType", 0);
+    json_string_field(
+        j, "product",
+        d->threads.n
+            ? profile_text(
+                  d->p, profile_see_process(d->p, d->threads.threads[0].thread->process)->command)
+            : "wallspy");
+    json_string_field(j, "importedFrom", "wallspy " WALLSPY_VERSION);
+    json_int_field(j, "stackwalk", 1);
+    json_int_field(j, "version", VERSION);
+    json_int_field(j, "preprocessedProfileVersion", PROCESSED_VERSION);
+    json_bool_field(j, "symbolicated", true);
+    json_bool_field(j, "usesOnlyOneStackType", true);
+    json_bool_field(j, "doesNotUseFrameImplementation", true);
+    json_bool_field(j, "sourceCodeIsNotOnSearchfox", true);
+    json_bool_field(j, "keepProfileThreadOrder", true);
+    json_key(j, "sampleUnits");
+    json_object(j);
+    json_string_field(j, "time", "ms");
+    json_string_field(j, "eventDelay", "ms");
+    json_string_field(j, "threadCPUDelta", "ns");
+    json_end_object(j);
+    write_categories(d);
+    write_schema(d);
+    json_end_object(j);
+}
+
+/* ---- the limit ---- */
+
+static uint64_t sample_bytes(const struct document *d)
+{
+    enum { BYTES_A_SAMPLE = 40, BYTES_A_MARKER = 60 };
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < d->threads.n; i++) {
+        struct timeline l = timeline_of(d, &d->threads.threads[i]);
+        bytes += l.n * (size_t)(d->bucket_ns ? BYTES_A_SAMPLE : BYTES_A_SAMPLE + BYTES_A_MARKER);
+        timeline_release(&l);
+    }
+    return bytes;
+}
+
+/* In ever longer steps of time, within which equal stacks are added up. */
+static void hold_limit(struct document *d, uint64_t max_bytes, struct export_notes *ret_notes)
+{
+    const int64_t first_ns = 50 * (int64_t)NS_PER_MS;
+    struct text note = {0};
+    while (max_bytes && sample_bytes(d) > max_bytes && d->bucket_ns < profile_end_ns(d->p))
+        d->bucket_ns = d->bucket_ns ? 4 * d->bucket_ns : first_ns;
+    if (!d->bucket_ns)
+        return;
+    text_add(&note, "in steps of ");
+    text_add_span(&note, (double)d->bucket_ns / NS_PER_S);
+    (void)snprintf(ret_notes->coarsened, sizeof ret_notes->coarsened, "%s", note.s);
+    text_release(&note);
+}
+
+int firefox_write(const struct profile *p, struct view *v, const struct export_findings *findings,
+                  uint64_t max_bytes, FILE *out, struct export_notes *ret_notes)
+{
+    struct document d = {.j = {.out = out}, .p = p, .view = v, .paths = paths_new(p, v, MAX_DEPTH)};
+    (void)findings; /* the page has no place for sentences */
+    thread_summaries_init(&d.threads, p, v);
+    hold_limit(&d, max_bytes, ret_notes);
+    ret_notes->stacks_shortened = paths_shortened(d.paths);
+    d.stacks = xcalloc(paths_count(d.paths) + (size_t)1, sizeof *d.stacks);
+    d.funcs = xcalloc(paths_frame_count(d.paths) + (size_t)1, sizeof *d.funcs);
+    json_object(&d.j);
+    write_meta(&d);
+    key_array(&d, "libs");
+    json_end_array(&d.j);
+    key_array(&d, "threads");
+    for (size_t i = 0; i < d.threads.n; i++)
+        write_thread(&d, &d.threads.threads[i]);
+    json_end_array(&d.j);
+    json_end_object(&d.j);
+    thread_summaries_release(&d.threads);
+    free(d.stacks);
+    free(d.funcs);
+    paths_free(d.paths);
+    return json_finish(&d.j);
+}
