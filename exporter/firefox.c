@@ -1,5 +1,5 @@
-/* The Firefox Profiler's processed profile: all threads on one time axis, categories by what a thread
- * does, waits as markers with whom they are for.  For https://profiler.firefox.com and its
+/* The Firefox Profiler's processed profile: all threads on one time axis, categories by what a
+ * thread does, waits as markers with whom they are for.  For https://profiler.firefox.com and its
  * profiler-cli.
  * Source: github.com/firefox-devtools/profiler, docs-developer/processed-profile-format.md and
  * src/types/profile.ts.  Newer versions of the page upgrade older files. */
