@@ -227,16 +227,17 @@ static void add_ran(const struct dump *d, const struct dump_group *g, const stru
 {
     double share = cpu_share(d, g, c);
     bool blocked = c->blocked == g->n;
+    bool queues = member(d, g, 0)->state == THREAD_RUNNABLE; /* they are all in one state */
     if (style->twice)
         text_add(out, ", ran between the looks");
-    else if (blocked && (share >= 0 || !said))
+    else if ((blocked || queues) && (share >= 0 || !said))
         text_add(out, share >= 0 ? ", ran" : ", ran meanwhile");
     else if (share >= 0)
         text_add(out, ",");
     if (share >= 0)
         text_addf(out, "%s %.0f%% of the time", style->twice ? "," : "", 100 * share);
     double waited = (double)c->queue_ns / ((double)d->look_ns * (double)g->n);
-    if (share >= 0 && waited >= 0.1)
+    if (share >= 0 && waited >= 0.1 && !queues)
         text_addf(out, ", waited for a CPU %.0f%%", 100 * fmin(waited, 1 - share));
 }
 

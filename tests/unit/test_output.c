@@ -359,10 +359,10 @@ static const struct {
      "directory, or choose another with -o."},
     {"/tmp", "folded", -EISDIR, "cannot write /tmp: it is a directory. Name a file in it."},
     {"a.xyz", NULL, -EINVAL,
-     "a.xyz: what format? End it in .json (speedscope), .folded or .txt (folded), .svg "
-     "(flamegraph), .wallspy (wallspy), or give -f"},
+     "a.xyz: what format? End it in .json (speedscope), .folded or .txt (folded), .firefox.json "
+     "(firefox), .pb (pprof), .svg (flamegraph), .wallspy (wallspy), or give -f"},
     {"a.json", "pdf", -EINVAL,
-     "--format pdf: speedscope, folded (raw), flamegraph (svg) or wallspy"},
+     "--format pdf: speedscope, folded (raw), firefox, pprof, flamegraph (svg) or wallspy"},
     {"/dev/null/a.json", NULL, -ENOTDIR,
      "cannot write /dev/null/a.json: /dev/null/: Not a directory. Choose another with -o."},
 };
