@@ -48,6 +48,7 @@ struct finding {
     /* Of its group's time that it speaks of; of everybody's, if ABOUT is NULL.  1 where that cannot
      * be measured: of stalls and standstills. */
     double share;
+    double told_share; /* the part of SHARE whose cause it tells; 0: all of it */
     /* ranking.c's: where it comes among the others, and of 1 how much it explains there. */
     enum finding_level level;
     double explains;

@@ -1,5 +1,7 @@
 #include "summary/ranking.h"
 
+#include <math.h>
+
 #include "base/share.h"
 #include "base/text.h"
 
@@ -59,7 +61,9 @@ static double explained(const struct finding *f, const struct groups *g, const s
 {
     bool knows = is_about_leaders(f, g, l) && !(f->of_cpu && l->leader);
     double ends = share_of(f->ends_ns, l->wall_ns);
-    double of_all = knows ? f->share : ends > f->of_leader ? ends : f->of_leader;
+    /* Of waits for whom nothing was read the ledger knows what ends in those who are busy then. */
+    double own = f->told_share > 0 && ends > 0 ? fmin(f->told_share, ends) : f->share;
+    double of_all = knows ? own : ends > f->of_leader ? ends : f->of_leader;
     if (of_all <= 0)
         return 0;
     double busy = l->leader ? share_of(l->wall_ns - l->idle_ns, l->wall_ns) : 1;

@@ -190,6 +190,7 @@ void rule_waits_meanwhile(const struct scene *s, struct thread_group *group, str
         add_of_all(group, share, add_meanwhile(s, busy, &waits, &words, f), &words, f);
         (void)add_slow_code_of(s, busy, &words, f);
         add_figure(f, "busy_part", m.part);
+        f->told_share = share * m.part;
         f->words = words.s;
         f->blames = busy->noun;
         f->unless = "uneven"; /* that tells more of the one that is busy */
