@@ -90,7 +90,7 @@ static void write_absent(struct json *j, const struct members *m)
     json_end_array(j);
 }
 
-static void write_verdict(struct json *j, const struct fleet *f, struct verdict *v)
+static void write_verdict(struct json *j, const struct fleet *f, const struct verdict *v)
 {
     static const char *const kinds[] = {[VERDICT_NOBODY] = "nobody",
                                         [VERDICT_SAME] = "same",
@@ -102,7 +102,7 @@ static void write_verdict(struct json *j, const struct fleet *f, struct verdict 
                                          [LEVEL_WAIT] = "waits",
                                          [LEVEL_THREADS] = "threads"};
     struct text line = {0};
-    fleet_words_add_headline(f, v, TERMINAL_TEXT_WIDTH, &line);
+    headline_add(f, v, TERMINAL_TEXT_WIDTH, &line);
     json_string_field(j, "headline", line.s);
     text_release(&line);
     json_string_field(j, "verdict", kinds[v->kind]);
@@ -114,7 +114,7 @@ static void write_verdict(struct json *j, const struct fleet *f, struct verdict 
     json_int_field(j, "rounds", (int64_t)v->n_rounds);
 }
 
-int fleet_json(const struct fleet *f, struct verdict *v, FILE *out)
+int fleet_json(const struct fleet *f, const struct verdict *v, FILE *out)
 {
     struct json j = {.out = out};
     json_head(&j, "report/1");

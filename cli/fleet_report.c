@@ -8,7 +8,7 @@
 #include "cli/terminal.h"
 #include "fleet/inputs.h"
 
-static int print(const struct fleet *f, struct verdict *v, const struct options *o)
+static int print(const struct fleet *f, const struct verdict *v, const struct options *o)
 {
     int error = 0;
     struct text t = {0};

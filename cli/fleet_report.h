@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "cli/options.h"
-#include "fleet/fleet_words.h"
+#include "fleet/headline.h"
 
 /* Reads the dumps that O names, and prints the report to stdout.  Returns EXIT_OK if there is a
  * process in them, else EXIT_NO_SAMPLE, or EXIT_FAILED if none could be opened or the report cannot
@@ -12,6 +12,6 @@
 int fleet_report_main(const struct options *o);
 
 /* Appends the report for people, lines of at most WIDTH columns. */
-void fleet_text_add(const struct fleet *f, struct verdict *v, size_t width, struct text *out);
+void fleet_text_add(const struct fleet *f, const struct verdict *v, size_t width, struct text *out);
 /* Writes the schema report/1 (docs/fleet.md).  Returns 0 or a negative errno. */
-int fleet_json(const struct fleet *f, struct verdict *v, FILE *out);
+int fleet_json(const struct fleet *f, const struct verdict *v, FILE *out);

@@ -130,9 +130,9 @@ static void add_aside(const struct verdict *v, struct text *out)
               v->members.ranked ? "without a rank" : "of other command lines, or launchers");
 }
 
-void fleet_text_add(const struct fleet *f, struct verdict *v, size_t width, struct text *out)
+void fleet_text_add(const struct fleet *f, const struct verdict *v, size_t width, struct text *out)
 {
-    fleet_words_add_headline(f, v, width, out);
+    headline_add(f, v, width, out);
     text_add(out, "\n");
     add_classes(f, v, width, out);
     add_absent(&v->members, width, out);

@@ -7,6 +7,9 @@
 /* Appends "rank 3", or "process 1234". */
 void fleet_words_add_member(const struct fleet *f, const struct verdict *v, uint32_t member,
                             struct text *out);
+/* Its rank, or its pid. */
+int64_t fleet_words_number(const struct fleet *f, const struct verdict *v, uint32_t member);
+const char *fleet_words_host(const struct fleet *f, const struct verdict *v, uint32_t member);
 /* Appends the members of C: "0-3 (node1), 4-7 (node2)". */
 void fleet_words_add_members(const struct fleet *f, const struct verdict *v,
                              const struct verdict_class *c, struct text *out);
@@ -14,15 +17,14 @@ void fleet_words_add_members(const struct fleet *f, const struct verdict *v,
 void fleet_words_add_ranks(const int64_t *ranks, size_t n, struct text *out);
 /* The line of the frame at NODE of C's stack; 0: unknown. */
 uint32_t fleet_words_line(const struct fleet *f, const struct verdict_class *c, uint32_t node);
-/* Appends where the threads of C are: "load_batch train.py:5"; CALLED: and what is called there;
- * LINED: with the file.  COLUMNS: the most of a name. */
-void fleet_words_add_place(const struct fleet *f, struct verdict *v, const struct verdict_class *c,
-                           bool called, bool lined, size_t columns, struct text *out);
-/* Appends the ways to C's innermost function: "main a.py:9 > step a.py:5 > recv". */
+/* Is the frame at NODE worth a reader's look: neither on the way only, nor inlined in a library? */
+bool fleet_words_shows(const struct fleet *f, uint32_t node);
+/* Appends its name, of COLUMNS at most. */
+void fleet_words_add_name(const struct fleet *f, uint32_t node, size_t columns, struct text *out);
+/* The same of C's stack, with file and line if LINED: "load_batch train.py:5". */
+void fleet_words_add_frame(const struct fleet *f, const struct verdict_class *c, uint32_t node,
+                           size_t columns, bool lined, struct text *out);
+/* Appends the way to C's innermost function: "main a.py:9 > step a.py:5 > recv". */
 void fleet_words_add_way(const struct fleet *f, const struct verdict_class *c, struct text *out);
-/* Appends the first line of the report, without its end: who is elsewhere, or that nobody is.  At
- * most WIDTH columns. */
-void fleet_words_add_headline(const struct fleet *f, struct verdict *v, size_t width,
-                              struct text *out);
 /* Appends what is wrong with an input: "x.json: it ends within a text (dump 3)". */
 void fleet_words_add_input(const struct fleet_input *in, struct text *out);

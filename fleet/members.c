@@ -30,7 +30,7 @@ static uint64_t key_of(const struct fleet *f, const struct fleet_process *p)
 static bool is_launcher(const struct fleet *f, const struct fleet_process *p)
 {
     const struct fleet_thread *main = &f->threads[p->first_thread];
-    return str_eq(fleet_see_text(f, f->waits[main->wait].sort), "waits for a child process");
+    return str_eq(fleet_see_text(f, f->waits[main->wait].sort), "waits for a child");
 }
 
 /* ---- a job without ranks ---- */

@@ -7,20 +7,20 @@
 
 /* waits_for.kind of dump/1. */
 static const struct {
-    const char *kind, *words;
+    const char *kind, *words, *brief;
     enum fleet_doing doing;
     bool named; /* its variable says more */
 } kinds[] = {
-    {"mutex", "waits for a mutex", DOES_WAIT, true},
-    {"rwlock", "waits for an rwlock", DOES_WAIT, true},
-    {"lock", "waits for a Lock", DOES_WAIT, false},
-    {"file-lock", "waits for a file's lock", DOES_WAIT, false},
-    {"child", "waits for a child process", DOES_WAIT, false},
-    {"gil", "waits for the GIL", DOES_WAIT, false},
-    {"join", "waits for a thread to end", DOES_AWAIT, false},
-    {"condition", "waits for a condition", DOES_AWAIT, false},
-    {"semaphore", "waits for a semaphore", DOES_AWAIT, false},
-    {"barrier", "waits at a barrier", DOES_AWAIT, false},
+    {"mutex", "waits for a mutex", "waits for a mutex", DOES_WAIT, true},
+    {"rwlock", "waits for an rwlock", "waits for an rwlock", DOES_WAIT, true},
+    {"lock", "waits for a Lock", "waits for a Lock", DOES_WAIT, false},
+    {"file-lock", "waits for a file's lock", "waits for a file lock", DOES_WAIT, false},
+    {"child", "waits for a child process", "waits for a child", DOES_WAIT, false},
+    {"gil", "waits for the GIL", "waits for the GIL", DOES_WAIT, false},
+    {"join", "waits for a thread to end", "waits for a thread", DOES_AWAIT, false},
+    {"condition", "waits for a condition", "waits for a condition", DOES_AWAIT, false},
+    {"semaphore", "waits for a semaphore", "waits for a semaphore", DOES_AWAIT, false},
+    {"barrier", "waits at a barrier", "waits at a barrier", DOES_AWAIT, false},
 };
 
 static bool waits_for_others(const char *call)
@@ -56,7 +56,7 @@ static uint32_t blocked(struct fleet *f, const struct wait_in *w)
             continue;
         const char *name = kinds[i].named ? w->name : "";
         (void)snprintf(words, sizeof words, "%s%s%s", kinds[i].words, *name ? " " : "", name);
-        return fleet_wait(f, words, kinds[i].words, kinds[i].doing);
+        return fleet_wait(f, words, kinds[i].brief, kinds[i].doing);
     }
     if (*w->call)
         return in_call(f, w);

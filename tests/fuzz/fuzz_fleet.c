@@ -1,5 +1,5 @@
 /* Dumps of other hosts, as a report reads and judges them. */
-#include "fleet/fleet_words.h"
+#include "fleet/headline.h"
 #include "fleet/inputs.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     struct text line = {0};
     inputs_read_bytes(&f, "rank1", (const char *)bytes, len);
     verdict_find(&f, &v);
-    fleet_words_add_headline(&f, &v, WIDTH, &line);
+    headline_add(&f, &v, WIDTH, &line);
     FUZZ_CHECK(line.len > 0 && is_plain_text(line.s, line.len));
     FUZZ_CHECK(utf8_columns(line.s, line.len) <= WIDTH);
     for (size_t i = 0; i < v.n_classes; i++) {

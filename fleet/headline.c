@@ -1,0 +1,259 @@
+#include "fleet/headline.h"
+
+#include <string.h>
+
+/* ---- where ---- */
+
+struct way { /* the frames that are shown, outermost first */
+    uint32_t nodes[FLEET_FRAMES];
+    size_t n;
+};
+struct place {
+    uint32_t part;  /* where the ways of two classes part; 0: they are not compared */
+    uint32_t inner; /* the innermost frame of their own; else of a library's */
+    uint32_t own;   /* the last frame of their own up to PART; 0: none */
+};
+
+static const struct function *function_of(const struct fleet *f, uint32_t node)
+{
+    return &f->functions.items[f->nodes[node].function];
+}
+
+static bool is_own(const struct fleet *f, uint32_t node)
+{
+    return function_of(f, node)->role == FUNCTION_IS_OWN;
+}
+
+static void find_way(const struct fleet *f, const struct verdict_class *c, struct way *ret)
+{
+    ret->n = 0;
+    for (uint32_t at = f->threads[c->thread].path; at && ret->n < FLEET_FRAMES;
+         at = f->nodes[at].parent)
+        if (fleet_words_shows(f, at))
+            ret->nodes[ret->n++] = at;
+    for (size_t i = 0; i < ret->n / 2; i++) {
+        uint32_t node = ret->nodes[i];
+        ret->nodes[i] = ret->nodes[ret->n - 1 - i];
+        ret->nodes[ret->n - 1 - i] = node;
+    }
+}
+
+/* At which frame of WAY, of C, the other way parts from it; SIZE_MAX: nowhere. */
+static size_t find_parting(const struct fleet *f, const struct verdict_class *c,
+                           const struct way *way, const struct verdict_class *other,
+                           const struct way *others)
+{
+    size_t line = SIZE_MAX;
+    size_t n = way->n < others->n ? way->n : others->n;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t a = way->nodes[i];
+        uint32_t b = others->nodes[i];
+        if (f->nodes[a].function != f->nodes[b].function)
+            return i;
+        if (line == SIZE_MAX && fleet_words_line(f, c, a) != fleet_words_line(f, other, b))
+            line = i;
+    }
+    if (way->n != others->n)
+        return way->n > n ? n : way->n - 1;
+    return line;
+}
+
+/* OTHER: the class that it is compared with; NULL: none. */
+static struct place find_place(const struct fleet *f, const struct verdict_class *c,
+                               const struct verdict_class *other)
+{
+    struct way way;
+    struct way others;
+    struct place ret = {0};
+    find_way(f, c, &way);
+    if (!way.n) {
+        ret.inner = f->threads[c->thread].path;
+        return ret;
+    }
+    size_t part = way.n;
+    if (other) {
+        find_way(f, other, &others);
+        part = find_parting(f, c, &way, other, &others);
+        ret.part = part == SIZE_MAX ? 0 : way.nodes[part];
+    }
+    ret.inner = way.nodes[way.n - 1];
+    for (size_t i = 0; i < way.n; i++) {
+        if (is_own(f, way.nodes[i]))
+            ret.inner = way.nodes[i];
+        if (is_own(f, way.nodes[i]) && i <= part)
+            ret.own = way.nodes[i];
+    }
+    return ret;
+}
+
+/* "evaluate train.py:30 > receive": where the ways part, and, INNER, the innermost function. */
+static void add_place(const struct fleet *f, const struct verdict_class *c,
+                      const struct verdict_class *other, bool inner, bool lined, size_t columns,
+                      struct text *out)
+{
+    struct place p = find_place(f, c, other);
+    uint32_t first = p.part && p.own ? p.own : p.part ? p.part : p.inner;
+    if (!first) {
+        text_add(out, "no stack");
+        return;
+    }
+    fleet_words_add_frame(f, c, first, columns, lined, out);
+    bool library = p.part && p.part != first && !is_own(f, p.part);
+    if (library || (inner && p.inner != first)) {
+        text_add(out, " > ");
+        fleet_words_add_name(f, library ? p.part : p.inner, columns, out);
+    }
+}
+
+/* ---- the first line ---- */
+
+struct brevity { /* what the first line has room for */
+    bool world, object, inner, lined, wait;
+    size_t columns;
+};
+
+static void add_who(const struct fleet *f, const struct verdict *v, const struct verdict_class *c,
+                    bool world, struct text *out)
+{
+    const char *host = fleet_words_host(f, v, v->order[c->first]);
+    if (c->n == 1) {
+        fleet_words_add_member(f, v, v->order[c->first], out);
+    } else {
+        text_addf(out, "%u %s ", c->n, v->members.ranked ? "ranks" : "processes");
+        text_addf(out, "%lld", (long long)fleet_words_number(f, v, v->order[c->first]));
+        text_addf(out, c->n == 2 ? ", %lld" : " … %lld",
+                  (long long)fleet_words_number(f, v, v->order[c->first + c->n - 1]));
+    }
+    if (world && v->members.world)
+        text_addf(out, " of %lld", (long long)v->members.world);
+    for (uint32_t i = 1; i < c->n && *host; i++)
+        host = str_eq(fleet_words_host(f, v, v->order[c->first + i]), host) ? host : "";
+    if (*host) {
+        text_add(out, " (");
+        struct text tame = {0};
+        text_add_tame(&tame, host, strlen(host));
+        text_add_cut(out, tame.len ? tame.s : "", tame.len, 16);
+        text_release(&tame);
+        text_add(out, ")");
+    }
+}
+
+static void add_wait(const struct fleet *f, const struct verdict_class *c, bool object,
+                     struct text *out)
+{
+    const struct fleet_wait *w = &f->waits[f->threads[c->thread].wait];
+    const char *words = fleet_see_text(f, object ? w->words : w->sort);
+    if (!*words)
+        return;
+    text_add(out, ", ");
+    text_add_tame(out, words, strlen(words));
+}
+
+/* Where rounds tell it: does the odd one go on, slowly, or not at all? */
+static void add_moved(const struct verdict *v, const struct verdict_class *c, struct text *out)
+{
+    static const char *const words[] = {[MOVED_UNKNOWN] = "",
+                                        [MOVED] = ", moves",
+                                        [MOVED_NOT] = ", does not move",
+                                        [MOVED_NOT_NO_CPU] = ", got no CPU"};
+    text_add(out, words[v->moved[v->order[c->first]]]);
+}
+
+static void add_odd(const struct fleet *f, const struct verdict *v, const struct brevity *b,
+                    struct text *out)
+{
+    const struct verdict_class *odd = &v->classes[v->odd];
+    const struct verdict_class *others = &v->classes[v->others];
+    bool threads = v->level == LEVEL_THREADS;
+    add_who(f, v, odd, b->world, out);
+    text_add(out, threads ? ": a thread in " : ": ");
+    add_place(f, odd, threads ? NULL : others, b->inner, true, b->columns, out);
+    if (b->wait)
+        add_wait(f, odd, b->object, out);
+    add_moved(v, odd, out);
+    text_addf(out, "; %u other%s", others->n, others->n == 1 ? "" : "s");
+    if (threads) {
+        text_add(out, " not");
+        return;
+    }
+    text_add(out, ": ");
+    add_place(f, others, odd, b->inner, b->lined || v->level == LEVEL_LINES, b->columns, out);
+    if (v->level == LEVEL_WAIT)
+        add_wait(f, others, false, out);
+}
+
+static void add_absent(const struct verdict *v, struct text *out)
+{
+    const struct members *m = &v->members;
+    if (m->n_absent == 1)
+        text_addf(out, "rank %lld of %lld sent nothing", (long long)m->absent[0],
+                  (long long)m->world);
+    else
+        text_addf(out, "%zu of %lld ranks sent nothing, as rank %lld", m->n_absent,
+                  (long long)m->world, (long long)m->absent[0]);
+}
+
+static void add_even(const struct fleet *f, const struct verdict *v, const struct brevity *b,
+                     struct text *out)
+{
+    const char *noun = v->members.ranked ? "ranks" : "processes";
+    const struct verdict_class *all = &v->classes[v->n_classes - 1];
+    if (v->kind == VERDICT_MOVES) {
+        text_addf(out, "%zu of %zu %s ran or moved on: none stands out", v->members.n - v->n_still,
+                  v->members.n, noun);
+        return;
+    }
+    if (v->members.n == 1) {
+        add_who(f, v, all, b->world, out);
+        text_add(out, " alone: ");
+    } else {
+        text_addf(out, "all %zu %s do the same: ", v->members.n, noun);
+    }
+    add_place(f, all, NULL, false, true, b->columns, out);
+    add_wait(f, all, b->object, out);
+}
+
+static void add_first(const struct fleet *f, const struct verdict *v, const struct brevity *b,
+                      struct text *out)
+{
+    bool absent = verdict_absent_first(v, f);
+    if (v->kind == VERDICT_NOBODY) {
+        text_add(out, "no process in these dumps");
+        return;
+    }
+    if (absent) {
+        const struct verdict_class *others = &v->classes[v->n_classes - 1];
+        add_absent(v, out);
+        text_addf(out, "; %u others: ", others->n);
+        add_place(f, others, NULL, false, b->lined, b->columns, out);
+        add_wait(f, others, b->object, out);
+        return;
+    }
+    if (v->kind == VERDICT_ODD)
+        add_odd(f, v, b, out);
+    else
+        add_even(f, v, b, out);
+}
+
+void headline_add(const struct fleet *f, const struct verdict *v, size_t width, struct text *out)
+{
+    static const struct brevity steps[] = {
+        {.world = true, .object = true, .inner = true, .lined = true, .wait = true, .columns = 40},
+        {.world = true, .inner = true, .lined = true, .wait = true, .columns = 40},
+        {.inner = true, .lined = true, .wait = true, .columns = 32},
+        {.lined = true, .wait = true, .columns = 32},
+        {.wait = true, .columns = 32},
+        {.wait = true, .columns = 20},
+        {.columns = 32},
+        {.columns = 16},
+    };
+    struct text line = {0};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        text_clear(&line);
+        add_first(f, v, &steps[i], &line);
+        if (utf8_columns(line.s, line.len) <= width)
+            break;
+    }
+    text_add_cut(out, line.s, line.len, width);
+    text_release(&line);
+}
