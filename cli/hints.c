@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "cli/terminal.h"
+#include "recording/recording_file.h"
 #include "target/command_line.h"
 #include "target/proc.h"
 
@@ -31,6 +32,10 @@ static void read_head(const char *path, char ret[HEAD_BYTES])
 
 bool hints_recording(const char *path)
 {
+    if (recording_file_is(path)) {
+        terminal_error("%s is a recording: wallspy report %s", path, path);
+        return true;
+    }
     struct stat st;
     char head[HEAD_BYTES];
     if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))

@@ -86,7 +86,8 @@ static int run_program(int argc, char **argv)
     struct options o;
     struct err err = {0};
     enum options_result result = options_parse(&o, argc, argv, &err);
-    bool explains = o.command == COMMAND_RECORD || o.command == COMMAND_DUMP;
+    bool explains =
+        o.command == COMMAND_RECORD || o.command == COMMAND_DUMP || o.command == COMMAND_REPORT;
     if (result == OPTIONS_RUN && explains && known_file_add_usual(&o, &err) < 0)
         result = OPTIONS_BAD;
     if (o.command != COMMAND_STANDBY) /* which leaves all to its command */

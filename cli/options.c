@@ -272,7 +272,9 @@ static int check_folder(const struct options *o, struct err *err)
 
 static int check_report(const struct options *o, struct err *err)
 {
-    return o->inputs.n ? 0 : err_set(err, -EINVAL, "report needs dumps: wallspy report FILE...");
+    return o->inputs.n
+               ? 0
+               : err_set(err, -EINVAL, "report needs a recording or dumps: wallspy report FILE...");
 }
 
 static int check_standby(const struct options *o, struct err *err)

@@ -1,5 +1,6 @@
 #include "cli/terminal.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -25,7 +26,9 @@ static struct {
     bool live, color, quiet;
     bool progress_shown;
     int64_t progress_ns; /* when it was last written; 0: never */
-} terminal = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    int data_fd;         /* where information and blocks go to */
+    int lost;            /* errno of what did not get there */
+} terminal = {.lock = PTHREAD_MUTEX_INITIALIZER, .data_fd = STDERR_FILENO};
 
 static void sink(const char *line)
 {
@@ -44,6 +47,18 @@ void terminal_open(enum color_when color, bool quiet)
     log_set_sink(sink);
 }
 
+void terminal_to_stdout(enum color_when color)
+{
+    terminal.data_fd = STDOUT_FILENO;
+    terminal.quiet = terminal.live = false;
+    terminal.color &= color == COLOR_ALWAYS || isatty(STDOUT_FILENO);
+}
+
+int terminal_lost(void)
+{
+    return terminal.lost;
+}
+
 void terminal_share(void)
 {
     terminal.live = false;
@@ -57,7 +72,7 @@ bool terminal_is_live(void)
 int terminal_width(void)
 {
     struct winsize size;
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    if (ioctl(terminal.data_fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
         return size.ws_col;
     return TERMINAL_TEXT_WIDTH;
 }
@@ -82,20 +97,22 @@ static void add_lines(struct text *out, const char *s)
     }
 }
 
-/* In one write, so that lines of several processes do not mix.  A failure cannot be reported
- * anywhere. */
-static void put(const struct text *t)
+/* In one write, so that lines of several processes do not mix.  A failure of stderr cannot be
+ * reported anywhere. */
+static void put(int fd, const struct text *t)
 {
     size_t done = 0;
     while (done < t->len) {
-        ssize_t n = write(STDERR_FILENO, t->s + done, t->len - done);
-        if (n <= 0)
+        ssize_t n = write(fd, t->s + done, t->len - done);
+        if (n <= 0) {
+            terminal.lost = errno ? errno : EIO;
             return;
+        }
         done += (size_t)n;
     }
 }
 
-static void put_over_progress(const struct text *t)
+static void put_over_progress(int fd, const struct text *t)
 {
     pthread_mutex_lock(&terminal.lock);
     struct text all = {0};
@@ -103,7 +120,7 @@ static void put_over_progress(const struct text *t)
         text_add(&all, erase_line);
     terminal.progress_shown = false;
     text_add_bytes(&all, t->s, t->len);
-    put(&all);
+    put(fd, &all);
     pthread_mutex_unlock(&terminal.lock);
     text_release(&all);
 }
@@ -120,7 +137,7 @@ static void say(enum paint paint, size_t indent, const char *kind, const char *f
     (void)text_add_wrapped(&t, tame.len ? tame.s : "", sizeof prefix - 1, indent,
                            TERMINAL_TEXT_WIDTH);
     text_add(&t, "\n");
-    put_over_progress(&t);
+    put_over_progress(paint == PAINT_NONE ? terminal.data_fd : STDERR_FILENO, &t);
     text_release(&t);
     text_release(&tame);
 }
@@ -155,7 +172,7 @@ void terminal_lines(const char *lines)
 {
     struct text t = {0};
     add_lines(&t, lines);
-    put_over_progress(&t);
+    put_over_progress(terminal.data_fd, &t);
     text_release(&t);
 }
 
@@ -190,7 +207,7 @@ void terminal_progress(const char *line)
     pthread_mutex_lock(&terminal.lock);
     terminal.progress_ns = now;
     terminal.progress_shown = true;
-    put(&all);
+    put(STDERR_FILENO, &all);
     pthread_mutex_unlock(&terminal.lock);
     text_release(&all);
     text_release(&t);

@@ -14,11 +14,17 @@ enum { TERMINAL_TEXT_WIDTH = 79 };
  * QUIET: information, blocks and progress are dropped; warnings and errors are not. */
 void terminal_open(enum color_when color, bool quiet);
 
+/* What the user asked for is what is said: information and blocks go to stdout, whatever QUIET;
+ * warnings and errors stay on stderr. */
+void terminal_to_stdout(enum color_when color);
+/* Was some of that lost?  As errno; 0: no. */
+int terminal_lost(void);
+
 /* A command that was launched writes to the same terminal: no line is drawn over its output. */
 void terminal_share(void);
 /* Whether a line can be written over: a terminal, not TERM=dumb, not quiet. */
 bool terminal_is_live(void);
-/* Columns for tables: the terminal's, 79 if stderr is none. */
+/* Columns for tables: the terminal's that they go to, 79 if it is none. */
 int terminal_width(void);
 /* The same for stdout, but never less than 79. */
 int terminal_data_width(void);

@@ -167,7 +167,7 @@ static const struct {
     {"dump", "dump: give -p PID"},
     {"dump|python", "python: dump takes process ids: wallspy dump -p PID"},
     {"doctor|python", "python: doctor takes a process id: wallspy doctor -p PID"},
-    {"report", "report needs dumps: wallspy report FILE..."},
+    {"report", "report needs a recording or dumps: wallspy report FILE..."},
     {"report|-s|a.json", "--subprocesses is an option of wallspy record, not of report"},
     {"doctor|1|2", "doctor looks at one process: give one PID"},
     {"doctor|-s|1", "--subprocesses is an option of wallspy record, not of doctor"},

@@ -1,0 +1,48 @@
+#include "cli/report_recording.h"
+
+#include <string.h>
+
+#include "cli/exit_codes.h"
+#include "cli/explanation.h"
+#include "cli/quality.h"
+#include "cli/report.h"
+#include "cli/terminal.h"
+#include "recording/recording_file.h"
+
+/* As write_and_print() of record.c, which says it first. */
+static void print(const struct options *o, const struct profile *p)
+{
+    struct explanation explanation;
+    const struct explanation_request request = {
+        .p = p, .views = &o->view, .n_views = 1, .verbose = o->verbose > 0};
+    explanation_make(&explanation, &request);
+    if (*explanation.answer)
+        terminal_block(explanation.answer);
+    if (o->verbose || o->stats)
+        report_processes(p, &o->view);
+    (void)quality_report(p);
+    if (o->verbose || o->stats)
+        report_stats(p);
+    explanation_release(&explanation);
+}
+
+int report_recording(const struct options *o, const char *path)
+{
+    struct err err = {0};
+    if (o->json) {
+        terminal_error("%s is a recording: --json is for dumps", path);
+        return EXIT_USAGE;
+    }
+    struct profile *p = recording_file_read(path, &err);
+    if (!p) {
+        terminal_error("%s", err.text);
+        return EXIT_FAILED;
+    }
+    terminal_to_stdout(o->color);
+    print(o, p);
+    profile_free(p);
+    if (!terminal_lost())
+        return EXIT_OK;
+    terminal_error("cannot write what the recording says: %s", strerror(terminal_lost()));
+    return EXIT_FAILED;
+}

@@ -1,0 +1,85 @@
+"""A recording is kept, and says again what it said."""
+import pathlib
+import sqlite3
+import unittest
+
+from support.cases import FolderTest
+from support.outcome import main
+from support.programs import programs
+from support.targets import CliTarget
+from support.wallspy import call
+
+
+class Kept(FolderTest):
+    def wallspy(self, *args):
+        return call([programs["wallspy"], *args])
+
+    def record(self, *options):
+        """What wallspy prints of two seconds, with run.wallspy made."""
+        with CliTarget("plain") as target:
+            done = self.wallspy("-p", target.pid, "-d", "2", "-o", "run.wallspy", *options)
+        self.assertEqual(done.code, 0, done.stderr)
+        return done.stderr
+
+    def refused(self, *args, code=1):
+        done = self.wallspy("report", *args)
+        self.assertEqual((done.code, done.stdout), (code, ""), done.stderr)
+        return done.stderr
+
+    def test_the_answer_comes_again_word_for_word(self):
+        said = self.record()
+        again = self.wallspy("report", "run.wallspy")
+        self.assertEqual((again.code, again.stderr), (0, ""))
+        self.assertIn("where its time goes", again.stdout)
+        self.assertIn("wallspy: quality", again.stdout)
+        self.assertTrue(said.endswith(again.stdout), f"{said}\n---\n{again.stdout}")
+        stats = self.wallspy("report", "run.wallspy", "--stats").stdout
+        self.assertIn("  rate_asked_hz ", stats)
+
+    def test_anybody_can_ask_it(self):
+        self.record("-q")
+        with sqlite3.connect("run.wallspy") as file:
+            (integrity,) = file.execute("PRAGMA integrity_check").fetchone()
+            seconds, call_, *_ = file.execute("SELECT blocked_s, call FROM top_waits").fetchone()
+        self.assertEqual(integrity, "ok")
+        self.assertGreater(seconds, 1)
+        self.assertTrue(call_)
+        self.assertEqual([path.name for path in pathlib.Path().iterdir()], ["run.wallspy"])
+
+    def test_it_goes_through_a_pipe(self):
+        with CliTarget("plain") as target, open("piped.wallspy", "wb") as file:
+            command = [programs["wallspy"], "-q", "-p", target.pid, "-d", "1", "-o", "-", "-f",
+                       "wallspy"]
+            done = call(["sh", "-c", '"$@" | cat > piped.wallspy', "sh", *command])
+            self.assertEqual((done.code, done.stderr), (0, ""))
+            del file
+        self.assertIn("wallspy: quality", self.wallspy("report", "piped.wallspy").stdout)
+
+    def test_other_files_are_one_error(self):
+        self.record("-q")
+        whole = pathlib.Path("run.wallspy").read_bytes()
+        self.assertEqual(self.refused("none.wallspy"),
+                         "wallspy: cannot read none.wallspy: No such file or directory\n")
+        pathlib.Path("empty.wallspy").write_bytes(b"")
+        self.assertEqual(self.refused("empty.wallspy"), "wallspy: empty.wallspy: not a recording\n")
+        pathlib.Path("half").write_bytes(whole[:len(whole) // 2])
+        self.assertRegex(self.refused("half"), r"\Awallspy: half: cut short: \d+ of \d+ bytes are "
+                                               r"there\n\Z")
+        with sqlite3.connect("other.db") as file:
+            file.execute("CREATE TABLE a (b)")
+        self.assertEqual(self.refused("other.db"), "wallspy: other.db: a SQLite file, but no "
+                                                   "recording of wallspy's\n")
+        self.assertIn("report takes one recording", self.refused("run.wallspy", "half", code=2))
+        self.assertIn("--json is for dumps", self.refused("run.wallspy", "--json", code=2))
+        self.assertIn("wallspy report run.wallspy",
+                      call([programs["wallspy"], "run.wallspy"]).stderr)
+
+    def test_what_cannot_be_printed_is_an_error(self):
+        self.record("-q")
+        done = call(["sh", "-c", '"$0" report run.wallspy >/dev/full', programs["wallspy"]])
+        self.assertEqual(done.code, 1)
+        self.assertIn("cannot write what the recording says: No space left on device", done.stderr)
+
+
+if __name__ == "__main__":
+    main(__doc__, "wallspy", "target")
