@@ -2,12 +2,14 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "cli/dump_waits.h"
 #include "summary/frame_name.h"
 #include "summary/frame_role.h"
 #include "summary/short_name.h"
+#include "summary/wait_text.h"
 #include "target/syscalls.h"
 
 /* ---- what it does ---- */
@@ -104,13 +106,39 @@ enum spin_kind dump_words_spin(const struct dump *d, const struct dumped *t)
     return n && stack[n - 1].kind == SHOWN_WAIT ? stack[n - 1].spins : SPIN_NONE;
 }
 
+/* Are A and B of one job of a shell? */
+static bool are_one_job(pid_t a, pid_t b)
+{
+    pid_t group = getpgid(a);
+    return a == b || (group > 0 && group == getpgid(b));
+}
+
+/* The terminal for whose read T's job was stopped; NULL: for none. */
+static const char *terminal_of(const struct dump *d, const struct dumped *t)
+{
+    const char *ret = NULL;
+    for (size_t i = 0; i < d->n && !ret; i++) {
+        const struct wait *wait = profile_see_wait(d->profile, d->threads[i].at.wait);
+        if (wait && wait->kind == WAIT_STOPPED && are_one_job(d->threads[i].pid, t->pid))
+            ret = wait_terminal_read(d->profile, wait);
+    }
+    return ret;
+}
+
 static void add_stopped(const struct dump *d, const struct dumped *t, bool numbered,
                         struct text *out)
 {
-    bool traced = is_of_kind(d, t, WAIT_TRACED);
-    text_add(out, traced ? "is stopped by its tracer" : "is stopped by a signal");
-    if (!traced && numbered)
-        text_addf(out, ": kill -CONT %d lets it go on", t->pid);
+    const char *terminal = terminal_of(d, t);
+    if (is_of_kind(d, t, WAIT_TRACED)) {
+        text_add(out, "is stopped by its tracer");
+    } else if (terminal) {
+        add_tame(out, "is stopped, as a background job that reads ", terminal, "");
+        text_add(out, ": `fg` in its shell lets it go on");
+    } else {
+        text_add(out, "is stopped by a signal");
+        if (numbered)
+            text_addf(out, ": kill -CONT %d lets it go on", t->pid);
+    }
 }
 
 static void add_off_call(const struct dump *d, const struct dumped *t, bool numbered,

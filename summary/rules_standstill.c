@@ -10,6 +10,7 @@
 #include "summary/rule_doing.h"
 #include "summary/rule_words.h"
 #include "summary/starved_pool.h"
+#include "summary/wait_text.h"
 
 enum { LEAST_STOPPED_NS = NS_PER_S / 2, MOST_TOLD = 3 };
 static const double ran_at_all = 0.001, idle_share = 0.95;
@@ -92,14 +93,6 @@ static int64_t stopped_ns(const struct scene *s, const struct profile_thread *t)
     return ns;
 }
 
-static const char *terminal_read(const struct scene *s, const struct wait *stop)
-{
-    const char *path = profile_text(s->p, stop->object);
-    bool terminal = str_starts(path, "/dev/tty") || str_starts(path, "/dev/pts/") ||
-                    str_eq(path, "/dev/console");
-    return terminal && str_eq(profile_text(s->p, stop->call), "read") ? path : NULL;
-}
-
 static bool is_halted(const struct scene *s, process_id id, struct halted *ret)
 {
     *ret = (struct halted){.process = id, .ns = INT64_MAX};
@@ -113,7 +106,7 @@ static bool is_halted(const struct scene *s, process_id id, struct halted *ret)
         ret->threads++;
         ret->frozen |= stop->kind == WAIT_FROZEN;
         ret->ns = min_i64(ret->ns, stopped_ns(s, t));
-        ret->reading = ret->reading ? ret->reading : terminal_read(s, stop);
+        ret->reading = ret->reading ? ret->reading : wait_terminal_read(s->p, stop);
     }
     return ret->threads && ret->ns >= LEAST_STOPPED_NS;
 }

@@ -109,6 +109,14 @@ void wait_add_text(struct text *out, const struct profile *p, const struct wait 
         text_add(out, words[wait->kind]);
 }
 
+const char *wait_terminal_read(const struct profile *p, const struct wait *stop)
+{
+    const char *path = profile_text(p, stop->object);
+    bool terminal = str_starts(path, "/dev/tty") || str_starts(path, "/dev/pts/") ||
+                    str_eq(path, "/dev/console");
+    return terminal && str_eq(profile_text(p, stop->call), "read") ? path : NULL;
+}
+
 const char *wait_path_below_mount(const struct profile *p, const struct wait *wait)
 {
     return wait_mount_point(p, wait).ix ? profile_text(p, wait->object) : NULL;

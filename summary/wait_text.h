@@ -20,6 +20,9 @@ void wait_add_address(struct text *out, const struct profile *p, const struct wa
 string_id wait_mount_point(const struct profile *p, const struct wait *wait);
 /* The path that wait_add_text() leaves out for its mount; NULL: none. */
 const char *wait_path_below_mount(const struct profile *p, const struct wait *wait);
+/* The terminal in whose read(2) STOP, a wait of a stopped thread, began; NULL: it was in none.  A
+ * background job is stopped so (SIGTTIN), and its other threads with it. */
+const char *wait_terminal_read(const struct profile *p, const struct wait *stop);
 /* Appends whom or what SIDE is, of a wait in the kernel and of a process OWN_PID: "its child 4711
  * (sleep)", "4711 (sleep), which has the pipe's other end", "127.0.0.1:5433".  Nothing for other
  * things.  DETAILED, for what is read once: with what changes from look to look, as "nothing

@@ -138,6 +138,24 @@ START_TEST(a_stopped_thread_has_the_way_on)
 }
 END_TEST
 
+START_TEST(a_background_job_that_reads_is_told_another_way)
+{
+    setup();
+    thread_id main = builder_thread(&b, PID, NULL);
+    thread_id worker = builder_thread(&b, WORKER, "worker");
+    builder_stopped(&b, main, "ask!app", "/dev/pts/3", LOOK_MS);
+    builder_stopped(&b, worker, "run!app", NULL, LOOK_MS);
+    look();
+    add(main, THREAD_STOPPED, 0);
+    add(worker, THREAD_STOPPED, 0);
+    shown();
+    assert_has("\n10 main           is stopped, as a background job that reads /dev/pts/3: `fg`\n"
+               "                  in its shell lets it go on\n");
+    assert_has("\n11 worker         is stopped, as a background job that reads /dev/pts/3: `fg`\n");
+    teardown();
+}
+END_TEST
+
 START_TEST(a_thread_without_a_cpu_waits_for_one)
 {
     setup();
@@ -243,8 +261,8 @@ END_TEST
 
 CHECK_MAIN("dump_text", 20, a_thread_that_runs_has_its_share_of_the_time,
            a_thread_that_only_asks_again_spins, a_blocked_thread_that_ran_has_its_share,
-           a_frozen_thread_is_in_no_call, a_stopped_thread_has_the_way_on,
-           a_thread_without_a_cpu_waits_for_one,
+           a_frozen_thread_is_in_no_call, a_background_job_that_reads_is_told_another_way,
+           a_stopped_thread_has_the_way_on, a_thread_without_a_cpu_waits_for_one,
            a_thread_that_moved_has_the_places_of_the_whole_look,
            a_thread_that_stayed_in_one_function_has_none,
            a_thread_that_did_not_stop_is_said_to_be_of_an_earlier_look,
