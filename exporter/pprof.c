@@ -10,6 +10,7 @@
 #include "exporter/formats.h"
 #include "exporter/protobuf.h"
 #include "exporter/timeline.h"
+#include "profile/kept.h"
 #include "summary/thread_summary.h"
 
 /* Numbers of fields. */
@@ -27,6 +28,7 @@ enum { LABEL_KEY = 1, LABEL_TEXT, LABEL_NUMBER };
 enum {
     MAPPING_ID = 1,
     MAPPING_FILE = 5,
+    MAPPING_BUILD_ID,
     MAPPING_HAS_FUNCTIONS = 7,
     MAPPING_HAS_FILES,
     MAPPING_HAS_LINES
@@ -247,18 +249,31 @@ static void put_location(struct pprof *w, uint32_t frame)
     put(w, PROFILE_LOCATION, &location);
 }
 
-static void put_mapping(struct pprof *w, uint64_t id)
+/* The build id of the module with PATH; "": unknown. */
+static const char *build_id_of(const struct profile *p, const char *path)
+{
+    for (uint32_t i = 1; i <= profile_module_count(p); i++) {
+        const struct profile_module *m = profile_get_module(p, (module_id){i});
+        if (str_eq(profile_text(p, m->path), path))
+            return profile_text(p, m->build_id);
+    }
+    return "";
+}
+
+static void put_mapping(struct pprof *w, const struct profile *p, uint64_t id)
 {
     struct text mapping = {0};
+    uint64_t build_id = string(w, build_id_of(p, w->strings[id].s));
     protobuf_number(&mapping, MAPPING_ID, id);
     protobuf_number(&mapping, MAPPING_FILE, id);
+    protobuf_number(&mapping, MAPPING_BUILD_ID, build_id);
     protobuf_number(&mapping, MAPPING_HAS_FUNCTIONS, true);
     protobuf_number(&mapping, MAPPING_HAS_FILES, true);
     protobuf_number(&mapping, MAPPING_HAS_LINES, true);
     put(w, PROFILE_MAPPING, &mapping);
 }
 
-static void put_frames(struct pprof *w)
+static void put_frames(struct pprof *w, const struct profile *p)
 {
     struct map mappings = {0};
     uint64_t known;
@@ -266,7 +281,7 @@ static void put_frames(struct pprof *w)
         uint64_t mapping = mapping_of(w, frame);
         if (mapping && !map_get(&mappings, mapping, &known)) {
             map_put(&mappings, mapping, 1);
-            put_mapping(w, mapping);
+            put_mapping(w, p, mapping);
         }
         put_location(w, frame);
         put_function(w, frame);
@@ -304,7 +319,7 @@ int pprof_write(const struct profile *p, struct view *v, const struct export_fin
     put_number(&w, PROFILE_DURATION, (uint64_t)profile_end_ns(p));
     for (size_t i = 0; i < threads.n; i++)
         put_thread(&w, p, &threads.threads[i]);
-    put_frames(&w);
+    put_frames(&w, p);
     put_strings(&w);
     if (!w.error && fflush(out) != 0)
         w.error = -errno;
