@@ -59,6 +59,8 @@ enum known_act {
     DOES_RUN_REGION,     /* the part of a function that OpenMP's threads share */
     DOES_RESOLVE,        /* asks for a host's address */
     DOES_LOSE_TASKS,     /* waits for a pool that forgets the task of a worker that was killed */
+    DOES_SERVE,          /* of a library that serves clients, and may be a client, too */
+    DOES_BEGIN_REQUEST,  /* begins what is done for a client */
     DOES_KINDS,
 };
 /* Rows of slow code are bits; a quarter of them may be the user's. */

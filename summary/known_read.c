@@ -52,6 +52,8 @@ static const char *const act_names[DOES_KINDS] = {
     [DOES_RUN_REGION] = "run-region",
     [DOES_RESOLVE] = "resolve",
     [DOES_LOSE_TASKS] = "lose-tasks",
+    [DOES_SERVE] = "serve",
+    [DOES_BEGIN_REQUEST] = "begin-request",
 };
 
 enum { ALONE = 1, WITH_VALUE = 2 };

@@ -5,6 +5,7 @@
 #include "summary/frame_name.h"
 #include "summary/frame_role.h"
 #include "summary/idle.h"
+#include "summary/known.h"
 #include "summary/path_words.h"
 
 const struct shown_frame *task_stack(const struct scene *s, const struct profile_task_wait *wait,
@@ -18,28 +19,6 @@ bool task_frame_is_asyncio(const struct shown_frame *f)
     return f->kind == SHOWN_PYTHON && f->file && strstr(f->file, "/asyncio/");
 }
 
-/* Libraries that serve clients, and files of theirs in which a client's task begins: aiohttp and
- * websockets are for clients, too. */
-static const char *const server_libraries[] = {
-    "/aiohttp/",       "/daphne/",    "/fastapi/", "/hypercorn/", "/quart/",      "/sanic/",
-    "/sse_starlette/", "/starlette/", "/tornado/", "/uvicorn/",   "/websockets/", NULL};
-static const char *const server_files[] = {"/aiohttp/web_",
-                                           "/daphne/",
-                                           "/hypercorn/",
-                                           "/sanic/",
-                                           "/tornado/http1connection.py",
-                                           "/tornado/web.py",
-                                           "/uvicorn/",
-                                           "/websockets/asyncio/server.py",
-                                           "/websockets/legacy/server.py",
-                                           "/websockets/server.py",
-                                           NULL};
-
-static bool is_in_file(const struct shown_frame *f, const char *const *parts)
-{
-    return f->kind == SHOWN_PYTHON && f->file && str_has_any(f->file, parts);
-}
-
 bool task_wait_is_for_client(const struct scene *s, const struct profile_task_wait *wait)
 {
     size_t n = 0;
@@ -47,10 +26,10 @@ bool task_wait_is_for_client(const struct scene *s, const struct profile_task_wa
     const struct shown_frame *stack = task_stack(s, wait, &n);
     while (n && task_frame_is_asyncio(&stack[n - 1]))
         n--;
-    if (!n || !is_in_file(&stack[n - 1], server_libraries))
+    if (!n || !known_does(&stack[n - 1], DOES_SERVE))
         return false;
     for (size_t i = 0; i < n; i++)
-        served |= is_in_file(&stack[i], server_files);
+        served |= known_does(&stack[i], DOES_BEGIN_REQUEST);
     for (; served && n && frame_role(&stack[n - 1], true) != ROLE_OWN; n--)
         served = !stack[n - 1].file || !strstr(stack[n - 1].file, "/client");
     return served;
