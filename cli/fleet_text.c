@@ -93,7 +93,8 @@ static void add_absent(const struct members *m, size_t width, struct text *out)
     text_release(&words);
 }
 
-static void add_inputs(const struct fleet *f, size_t width, struct text *out)
+static void add_inputs(const struct fleet *f, const struct verdict *v, size_t width,
+                       struct text *out)
 {
     size_t wrong = 0;
     size_t documents = 0;
@@ -104,6 +105,8 @@ static void add_inputs(const struct fleet *f, size_t width, struct text *out)
     }
     text_addf(&words, "%zu input%s, %zu dump%s, %zu process%s", f->n_inputs, plural(f->n_inputs),
               documents, plural(documents), f->n_processes, f->n_processes == 1 ? "" : "es");
+    if (v->n_rounds > 1)
+        text_addf(&words, ", %zu rounds", v->n_rounds);
     if (wrong)
         text_addf(&words, "; not read to the end: %zu", wrong);
     add_block(out, &words, 0, width);
@@ -137,5 +140,5 @@ void fleet_text_add(const struct fleet *f, const struct verdict *v, size_t width
     add_classes(f, v, width, out);
     add_absent(&v->members, width, out);
     add_aside(v, out);
-    add_inputs(f, width, out);
+    add_inputs(f, v, width, out);
 }

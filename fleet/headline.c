@@ -155,7 +155,7 @@ static void add_moved(const struct verdict *v, const struct verdict_class *c, st
     static const char *const words[] = {[MOVED_UNKNOWN] = "",
                                         [MOVED] = ", moves",
                                         [MOVED_NOT] = ", does not move",
-                                        [MOVED_NOT_NO_CPU] = ", got no CPU"};
+                                        [MOVED_NOT_NO_CPU] = ", no CPU"};
     text_add(out, words[v->moved[v->order[c->first]]]);
 }
 

@@ -243,6 +243,47 @@ class Alike(JobTest):
         self.expect("^rank 4 ", job(8, {**spins, 4: loading()}))
 
 
+class Rounds(JobTest):
+    """Two dumps of each rank: what moved meanwhile."""
+
+    def two(self, first, second):
+        return job(8, first) + job(8, second, time="2026-11-28T09:00:30Z")
+
+    def busy(self, line):
+        frames = [python("compute", line), python("step", 20), python("<module>", 30), *ENTRY]
+        return thread(1, frames, state="running", call=None, kind=None, ran=True)
+
+    def test_one_is_slow(self):
+        said = self.expect(r"^rank 2 .*: compute train\.py:7, runs, moves; 7 others: all_reduce",
+                           self.two({2: self.busy(6)}, {2: self.busy(7)}))
+        self.assertIn("runs; between the rounds moved\n", said.text)
+        self.assertIn("in recvfrom of a socket; between the rounds got no CPU\n", said.text)
+        self.assertIn(", 2 rounds\n", said.text)
+
+    def test_one_is_stuck(self):
+        self.expect("^rank 2 .*, in read, no CPU; 7 others: all_reduce",
+                    self.two({2: loading()}, {2: loading()}))
+        self.expect("^rank 2 .*, runs, does not move; 7 others: all_reduce",
+                    self.two({2: self.busy(6)}, {2: self.busy(6)}))
+
+    def test_all_move_on_though_each_look_finds_them_blocked(self):
+        later = [python("step", 27) if f["name"] == "step" else f for f in waiting()["frames"]]
+        second = {rank: waiting(frames=later) for rank in range(8)}
+        self.expect_nobody(self.two({2: loading()}, second))
+
+    def test_ranks_spin_in_both_rounds(self):
+        spins = {rank: thread(1, [native("progress", "libmpi.so"), python("all_reduce", 9),
+                                  python("<module>", 30), *ENTRY], state="running", call=None,
+                              kind=None, ran=True) for rank in range(8)}
+        spins[6] = self.busy(5)
+        self.expect_nobody(job(8, spins))
+        self.expect("^rank 6 .*does not move; 7 others: all_reduce", self.two(spins, spins))
+
+    def test_rounds_in_any_order(self):
+        dumps = self.two({2: self.busy(6)}, {2: loading()})
+        self.expect("^rank 2 .*load_batch", list(reversed(dumps)))
+
+
 class Garbled(JobTest):
     """Counted and named, never fatal."""
 
