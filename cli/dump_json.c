@@ -1,3 +1,6 @@
+#include <stdlib.h>
+
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "cli/dump_places.h"
 #include "cli/dump_stuck.h"
@@ -12,6 +15,7 @@
 #include "summary/wait_text.h"
 #include "target/command_line.h"
 #include "target/syscalls.h"
+#include "waits/connections.h"
 
 enum { SYSCALL_ARGS = 6 };
 
@@ -84,6 +88,32 @@ static void write_blocker(struct json *j, const struct blocker *b)
         json_int_field(j, "pid", b->pid);
 }
 
+static void write_address(struct json *j, const char *key, const struct net_address *a)
+{
+    struct text text = {0};
+    net_address_add(&text, a);
+    json_string_field(j, key, text.s);
+    text_release(&text);
+}
+
+/* What tells of two waits on different machines, or of different users' processes, that they are
+ * for one connection or one object. */
+static void write_match(struct json *j, const struct dump *d, const struct blocker *b)
+{
+    bool connected = b->kind == BLOCKER_PEER || b->kind == BLOCKER_CLIENT;
+    if (connected && b->net == NET_TCP && b->host.ix) {
+        char *remote = xasprintf("%s:%u", profile_text(d->profile, b->host), b->port);
+        json_string_field(j, "remote", remote);
+        free(remote);
+    }
+    if (b->kind == BLOCKER_SHARED) {
+        json_key(j, "inode");
+        write_hex(j, b->inode);
+        json_key(j, "offset");
+        write_hex(j, b->offset);
+    }
+}
+
 static void write_wait(struct json *j, const struct dump *d, const struct dumped *t)
 {
     const char *kind = dump_waits_kind(t);
@@ -108,6 +138,7 @@ static void write_wait(struct json *j, const struct dump *d, const struct dumped
     }
     if (t->lock && *t->lock)
         json_string_field(j, "name", t->lock);
+    write_match(j, d, &t->side.blocker);
     json_end_object(j);
 }
 
@@ -334,10 +365,28 @@ static void begin_process(struct json *j, const struct dump *d, const struct dum
     json_array(j);
 }
 
+/* Of threads that wait for another process the other end is found by these. */
+static void write_connections(struct json *j, pid_t pid)
+{
+    struct connections all = {0};
+    connections_add(&all, pid);
+    json_key(j, "connections");
+    json_array(j);
+    for (size_t i = 0; i < all.n; i++) {
+        json_object(j);
+        write_address(j, "local", &all.items[i].local);
+        write_address(j, "remote", &all.items[i].remote);
+        json_end_object(j);
+    }
+    json_end_array(j);
+    connections_release(&all);
+}
+
 static void end_process(struct json *j, struct dump *d, const struct dumped *t)
 {
     json_end_array(j);
     write_tasks(j, d, profile_see_thread(d->profile, t->thread)->process, SIZE_MAX);
+    write_connections(j, t->pid);
     json_end_object(j);
 }
 

@@ -3,6 +3,17 @@
 #include "cli/json_head.h"
 #include "cli/terminal.h"
 
+static void write_member(struct json *j, const struct fleet *f, const struct fleet_process *p)
+{
+    json_key(j, "rank");
+    if (p->rank >= 0)
+        json_int(j, p->rank);
+    else
+        json_null(j);
+    json_string_field(j, "host", fleet_see_text(f, p->host));
+    json_int_field(j, "pid", p->pid);
+}
+
 static void write_members(struct json *j, const struct fleet *f, const struct verdict *v,
                           const struct verdict_class *c)
 {
@@ -16,13 +27,7 @@ static void write_members(struct json *j, const struct fleet *f, const struct ve
         uint32_t member = v->order[c->first + i];
         const struct fleet_process *p = verdict_process(f, v, member);
         json_object(j);
-        json_key(j, "rank");
-        if (p->rank >= 0)
-            json_int(j, p->rank);
-        else
-            json_null(j);
-        json_string_field(j, "host", fleet_see_text(f, p->host));
-        json_int_field(j, "pid", p->pid);
+        write_member(j, f, p);
         json_string_field(j, "moved", moved[v->moved[member]]);
         json_end_object(j);
     }
@@ -90,17 +95,39 @@ static void write_absent(struct json *j, const struct members *m)
     json_end_array(j);
 }
 
+static void write_chain(struct json *j, const struct fleet *f, const struct verdict *v)
+{
+    const struct wait_chain *c = &v->chain;
+    json_key(j, "waits_end");
+    if (c->end == FLEET_NONE) {
+        json_null(j);
+        return;
+    }
+    json_object(j);
+    json_int_field(j, "waiting", (int64_t)c->waiting);
+    json_bool_field(j, "circle", c->circle);
+    json_key(j, "at");
+    json_array(j);
+    for (uint32_t i = 0; i < f->n_processes; i++) {
+        if (!wait_chain_is_end(c, i))
+            continue;
+        json_object(j);
+        write_member(j, f, &f->processes[i]);
+        json_end_object(j);
+    }
+    json_end_array(j);
+    json_end_object(j);
+}
+
 static void write_verdict(struct json *j, const struct fleet *f, const struct verdict *v)
 {
     static const char *const kinds[] = {[VERDICT_NOBODY] = "nobody",
                                         [VERDICT_SAME] = "same",
                                         [VERDICT_MOVES] = "moves",
                                         [VERDICT_ODD] = "odd"};
-    static const char *const levels[] = {[LEVEL_PLACE] = "functions",
-                                         [LEVEL_WHOLE] = "libraries",
-                                         [LEVEL_LINES] = "lines",
-                                         [LEVEL_WAIT] = "waits",
-                                         [LEVEL_THREADS] = "threads"};
+    static const char *const levels[] = {
+        [LEVEL_PLACE] = "functions", [LEVEL_WHOLE] = "libraries", [LEVEL_LINES] = "lines",
+        [LEVEL_WAIT] = "waits",      [LEVEL_THREADS] = "threads", [LEVEL_CHAIN] = "chains"};
     struct text line = {0};
     headline_add(f, v, TERMINAL_TEXT_WIDTH, &line);
     json_string_field(j, "headline", line.s);
@@ -120,6 +147,7 @@ int fleet_json(const struct fleet *f, const struct verdict *v, FILE *out)
     json_head(&j, "report/1");
     write_verdict(&j, f, v);
     write_absent(&j, &v->members);
+    write_chain(&j, f, v);
     json_key(&j, "classes");
     json_array(&j);
     for (size_t i = 0; i < v->n_classes; i++)

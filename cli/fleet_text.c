@@ -133,10 +133,21 @@ static void add_aside(const struct verdict *v, struct text *out)
               v->members.ranked ? "without a rank" : "of other command lines, or launchers");
 }
 
+static void add_chain(const struct fleet *f, const struct verdict *v, size_t width,
+                      struct text *out)
+{
+    struct text words = {0};
+    fleet_words_add_chain(f, v, &words);
+    if (words.len)
+        add_block(out, &words, 2, width);
+    text_release(&words);
+}
+
 void fleet_text_add(const struct fleet *f, const struct verdict *v, size_t width, struct text *out)
 {
     headline_add(f, v, width, out);
     text_add(out, "\n");
+    add_chain(f, v, width, out);
     add_classes(f, v, width, out);
     add_absent(&v->members, width, out);
     add_aside(v, out);

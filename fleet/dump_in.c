@@ -122,6 +122,12 @@ static void read_wait(struct reader *r, struct wait_in *w)
     while (json_in_key(r->j, &key)) {
         if (slice_is(key, "kind"))
             (void)json_in_text(r->j, w->kind, sizeof w->kind);
+        else if (slice_is(key, "pid"))
+            (void)json_in_int(r->j, &w->pid);
+        else if (slice_is(key, "tid"))
+            (void)json_in_int(r->j, &w->tid);
+        else if (slice_is(key, "remote"))
+            (void)json_in_text(r->j, w->remote, sizeof w->remote);
         else if (slice_is(key, "what"))
             (void)json_in_text(r->j, w->what, sizeof w->what);
         else if (slice_is(key, "name"))
@@ -144,6 +150,8 @@ static void read_thread_key(struct reader *r, struct slice key, struct fleet_thr
 {
     if (slice_is(key, "name"))
         t->name = text_value(r);
+    else if (slice_is(key, "tid"))
+        (void)json_in_int(r->j, &t->tid);
     else if (slice_is(key, "state"))
         (void)json_in_text(r->j, w->state, sizeof w->state);
     else if (slice_is(key, "syscall"))
@@ -164,6 +172,16 @@ static void read_thread_key(struct reader *r, struct slice key, struct fleet_thr
         json_in_skip(r->j);
 }
 
+static void end_thread(struct reader *r, struct fleet_thread *t, const struct wait_in *w)
+{
+    fleet_stack_end(r->fleet, &r->stack, t);
+    t->wait = wait_words_add(r->fleet, w);
+    t->other_pid = w->pid;
+    t->other_tid = w->tid;
+    t->remote = *w->remote ? fleet_text(r->fleet, w->remote) : FLEET_NONE;
+    fleet_add_thread(r->fleet, t, &r->stack);
+}
+
 /* A thread is added before its tasks are read, so that the main thread comes first. */
 static void read_thread(struct reader *r)
 {
@@ -175,9 +193,7 @@ static void read_thread(struct reader *r)
     while (json_in_key(r->j, &key)) {
         bool tasks = slice_is(key, "tasks");
         if (tasks && !added) {
-            fleet_stack_end(r->fleet, &r->stack, &t);
-            t.wait = wait_words_add(r->fleet, &w);
-            fleet_add_thread(r->fleet, &t, &r->stack);
+            end_thread(r, &t, &w);
             added = true;
         }
         if (tasks)
@@ -187,9 +203,7 @@ static void read_thread(struct reader *r)
     }
     if (added || r->j->wrong)
         return;
-    fleet_stack_end(r->fleet, &r->stack, &t);
-    t.wait = wait_words_add(r->fleet, &w);
-    fleet_add_thread(r->fleet, &t, &r->stack);
+    end_thread(r, &t, &w);
 }
 
 /* ---- tasks of asyncio ---- */
@@ -199,7 +213,7 @@ static void read_task(struct reader *r)
     struct slice key;
     struct wait_in w = {0};
     char state[16] = "";
-    struct fleet_thread t = {.task = true, .name = fleet_text(r->fleet, "")};
+    struct fleet_thread t = {.task = true, .remote = FLEET_NONE, .name = fleet_text(r->fleet, "")};
     r->stack.n = 0;
     while (json_in_key(r->j, &key)) {
         if (slice_is(key, "state"))
@@ -276,6 +290,32 @@ static void read_threads(struct reader *r)
             read_thread(r);
 }
 
+static void read_connection(struct reader *r)
+{
+    struct slice key;
+    char local[64] = "";
+    char remote[64] = "";
+    while (json_in_key(r->j, &key)) {
+        if (slice_is(key, "local"))
+            (void)json_in_text(r->j, local, sizeof local);
+        else if (slice_is(key, "remote"))
+            (void)json_in_text(r->j, remote, sizeof remote);
+        else
+            json_in_skip(r->j);
+    }
+    if (!r->j->wrong)
+        fleet_add_connection(r->fleet, local, remote);
+}
+
+static void read_connections(struct reader *r)
+{
+    if (!json_in_array(r->j))
+        return;
+    while (json_in_item(r->j))
+        if (json_in_object(r->j))
+            read_connection(r);
+}
+
 /* Keys may stand in any order, but that tasks of no thread count only behind the threads. */
 static void read_process(struct reader *r)
 {
@@ -296,6 +336,8 @@ static void read_process(struct reader *r)
     while (json_in_key(r->j, &key)) {
         if (slice_is(key, "threads"))
             read_threads(r);
+        else if (slice_is(key, "connections"))
+            read_connections(r);
         else if (slice_is(key, "tasks") && f->processes[at].n_threads)
             read_tasks(r);
         else

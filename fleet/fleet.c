@@ -116,6 +116,8 @@ struct fleet_process *fleet_add_process(struct fleet *f, const struct fleet_proc
     *ret = *p;
     ret->first_thread = (uint32_t)f->n_threads;
     ret->first_line = (uint32_t)f->n_lines;
+    ret->first_connection = (uint32_t)f->n_connections;
+    ret->n_connections = 0;
     ret->n_threads = 0;
     return ret;
 }
@@ -128,6 +130,8 @@ void fleet_describe_process(struct fleet *f, const struct fleet_process *p)
     last->first_thread = before.first_thread;
     last->n_threads = before.n_threads;
     last->first_line = before.first_line;
+    last->first_connection = before.first_connection;
+    last->n_connections = before.n_connections;
 }
 
 static void keep_lines(struct fleet *f, const struct fleet_stack *s)
@@ -149,11 +153,24 @@ void fleet_add_thread(struct fleet *f, const struct fleet_thread *t, const struc
         keep_lines(f, s);
 }
 
+void fleet_add_connection(struct fleet *f, const char *local, const char *remote)
+{
+    f->full |= f->n_connections == MOST_THREADS;
+    if (f->full)
+        return;
+    f->connections = array_reserve(f->connections, &f->connections_capacity, f->n_connections + 1,
+                                   sizeof *f->connections);
+    f->connections[f->n_connections++] =
+        (struct fleet_connection){fleet_text(f, local), fleet_text(f, remote)};
+    f->processes[f->n_processes - 1].n_connections++;
+}
+
 void fleet_drop_process(struct fleet *f)
 {
     const struct fleet_process *p = &f->processes[--f->n_processes];
     f->n_threads = p->first_thread;
     f->n_lines = p->first_line;
+    f->n_connections = p->first_connection;
 }
 
 void fleet_release(struct fleet *f)
@@ -170,6 +187,7 @@ void fleet_release(struct fleet *f)
     free(f->threads);
     free(f->processes);
     free(f->lines);
+    free(f->connections);
     free(f->inputs);
     *f = (struct fleet){0};
 }

@@ -33,6 +33,9 @@ struct fleet_thread {
     uint32_t path;  /* a node */
     uint32_t lines; /* a hash of the lines of the user's own frames */
     uint32_t wait, name;
+    int64_t tid;
+    int64_t other_pid, other_tid; /* for whom it waits; 0: not said */
+    uint32_t remote;              /* of the connection that it waits for: a text, or FLEET_NONE */
     enum fleet_ran ran;
     bool complete;
     bool task; /* of asyncio: no thread */
@@ -42,13 +45,19 @@ struct fleet_thread {
 struct fleet_process {
     int64_t rank, world, local_rank; /* −1: not said */
     int64_t pid;
-    uint32_t host, command, time;     /* texts; "" if not said */
-    uint32_t input;                   /* which one */
-    uint32_t document;                /* of the whole fleet */
-    uint32_t first_thread, n_threads; /* the main thread is the first */
-    uint32_t first_line;              /* of the main thread: fleet.lines, outermost first */
-    bool inherits;                    /* its rank is another process's */
-    bool cut;                         /* the input ended within it */
+    uint32_t host, command, time;             /* texts; "" if not said */
+    uint32_t input;                           /* which one */
+    uint32_t document;                        /* of the whole fleet */
+    uint32_t first_thread, n_threads;         /* the main thread is the first */
+    uint32_t first_connection, n_connections; /* of the fleet's */
+    uint32_t first_line;                      /* of the main thread: fleet.lines, outermost first */
+    bool inherits;                            /* its rank is another process's */
+    bool cut;                                 /* the input ended within it */
+};
+
+/* A TCP connection of a process: texts such as "10.0.0.2:5433". */
+struct fleet_connection {
+    uint32_t local, remote;
 };
 
 /* What became of an input. */
@@ -72,6 +81,8 @@ struct fleet { /* zero-initialise */
     size_t n_threads, threads_capacity;
     struct fleet_process *processes;
     size_t n_processes, processes_capacity;
+    struct fleet_connection *connections;
+    size_t n_connections, connections_capacity;
     uint32_t *lines;
     size_t n_lines, lines_capacity;
     struct fleet_input *inputs;
@@ -101,6 +112,8 @@ void fleet_stack_end(struct fleet *f, const struct fleet_stack *s, struct fleet_
 /* Adds a process, and then its threads.  MAIN_LINES: the stack of the first thread. */
 struct fleet_process *fleet_add_process(struct fleet *f, const struct fleet_process *p);
 void fleet_add_thread(struct fleet *f, const struct fleet_thread *t, const struct fleet_stack *s);
+/* Adds one of the last process. */
+void fleet_add_connection(struct fleet *f, const char *local, const char *remote);
 /* Sets what P says of the last process, but for its threads. */
 void fleet_describe_process(struct fleet *f, const struct fleet_process *p);
 /* Takes the last process and its threads away. */

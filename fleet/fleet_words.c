@@ -143,6 +143,40 @@ void fleet_words_add_way(const struct fleet *f, const struct verdict_class *c, s
     }
 }
 
+static void add_chain_end(const struct fleet *f, const struct verdict *v, uint32_t member,
+                          struct text *out)
+{
+    const char *host = fleet_words_host(f, v, member);
+    fleet_words_add_member(f, v, member, out);
+    if (!*host)
+        return;
+    text_add(out, " (");
+    add_tame(out, host);
+    text_add(out, ")");
+}
+
+void fleet_words_add_chain(const struct fleet *f, const struct verdict *v, struct text *out)
+{
+    enum { MOST_SHOWN = 8 };
+    const struct wait_chain *c = &v->chain;
+    size_t n = 0;
+    if (c->end == FLEET_NONE || !(c->waiting || c->circle))
+        return;
+    if (c->waiting)
+        text_addf(out, "%zu %s wait, straight or through others, for ", c->waiting,
+                  v->members.ranked ? "ranks" : "processes");
+    for (uint32_t i = 0; i < v->members.n; i++) {
+        if (!wait_chain_is_end(c, v->members.items[i].last) || n == MOST_SHOWN)
+            continue;
+        text_add(out, n++ ? ", " : "");
+        add_chain_end(f, v, i, out);
+    }
+    if (!n)
+        text_addf(out, "process %lld", (long long)f->processes[c->end].pid);
+    if (c->circle)
+        text_addf(out, "%s in a circle", c->waiting ? ", which wait" : " wait");
+}
+
 void fleet_words_add_input(const struct fleet_input *in, struct text *out)
 {
     add_tame(out, in->name);

@@ -26,5 +26,8 @@ void fleet_words_add_frame(const struct fleet *f, const struct verdict_class *c,
                            size_t columns, bool lined, struct text *out);
 /* Appends the way to C's innermost function: "main a.py:9 > step a.py:5 > recv". */
 void fleet_words_add_way(const struct fleet *f, const struct verdict_class *c, struct text *out);
+/* Appends where most chains of waits end: "7 ranks wait, straight or through others, for rank 3
+ * (node0)".  Nothing where nobody waits for another. */
+void fleet_words_add_chain(const struct fleet *f, const struct verdict *v, struct text *out);
 /* Appends what is wrong with an input: "x.json: it ends within a text (dump 3)". */
 void fleet_words_add_input(const struct fleet_input *in, struct text *out);

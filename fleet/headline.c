@@ -172,8 +172,8 @@ static void add_odd(const struct fleet *f, const struct verdict *v, const struct
         add_wait(f, odd, b->object, out);
     add_moved(v, odd, out);
     text_addf(out, "; %u other%s", others->n, others->n == 1 ? "" : "s");
-    if (threads) {
-        text_add(out, " not");
+    if (threads || v->level == LEVEL_CHAIN) {
+        text_add(out, threads ? " not" : odd->n == 1 ? " wait for it" : " wait for them");
         return;
     }
     text_add(out, ": ");

@@ -67,6 +67,7 @@ static void end_process(struct gathering *g, bool cut)
 static void end_thread(struct gathering *g, struct fleet_thread *t, bool active, bool main)
 {
     t->complete = true;
+    t->remote = FLEET_NONE;
     t->wait = active ? fleet_wait(g->fleet, "runs", "runs", DOES_RUN)
                      : fleet_wait(g->fleet, "is idle", "is idle", DOES_AWAIT);
     if (g->n == MOST_THREADS)
@@ -157,7 +158,7 @@ static void read_thread(struct gathering *g, struct json_in *j)
     if (g->n && g->process.pid != pid)
         end_process(g, false);
     g->process.pid = pid;
-    struct fleet_thread t = {.name = fleet_text(g->fleet, name)};
+    struct fleet_thread t = {.name = fleet_text(g->fleet, name), .tid = tid};
     end_thread(g, &t, active, str_eq(name, "MainThread") || (tid && tid == pid));
 }
 

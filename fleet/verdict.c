@@ -286,6 +286,20 @@ static bool try_threads(struct judge *j, struct counts *c)
     return false;
 }
 
+/* ---- chains of waits ---- */
+
+/* Do the chains of half of the members or more end at a few of them? */
+static bool chain_tells(const struct judge *j)
+{
+    const struct wait_chain *c = &j->v->chain;
+    return c->end != FLEET_NONE && c->waiting * 2 >= j->v->members.n;
+}
+
+static uint64_t chain_key(const struct judge *j, size_t member)
+{
+    return wait_chain_is_end(&j->v->chain, j->v->members.items[member].last) ? 2 : 1;
+}
+
 /* ---- the verdict ---- */
 
 static struct counts find_classes(struct judge *j)
@@ -303,6 +317,9 @@ static struct counts find_classes(struct judge *j)
         if ((level == LEVEL_PLACE || still) && try_level(j, keys[level], &c))
             return c;
     }
+    j->v->level = LEVEL_CHAIN;
+    if (still && chain_tells(j) && try_level(j, chain_key, &c))
+        return c;
     j->v->level = LEVEL_THREADS;
     if (still && try_threads(j, &c))
         return c;
@@ -354,7 +371,18 @@ static void fill_classes(struct judge *j, struct counts *c)
     map_release(&at);
 }
 
-/* What stops a job comes before what merely follows from it, then the smallest class.  Of two
+/* Is one of class I where the chains of most members end? */
+static bool ends_chains(const struct judge *j, size_t i)
+{
+    const struct verdict_class *c = &j->v->classes[i];
+    for (uint32_t k = 0; k < c->n; k++)
+        if (wait_chain_is_end(&j->v->chain, j->v->members.items[j->v->order[c->first + k]].last))
+            return true;
+    return false;
+}
+
+/* What stops a job comes before what merely follows from it, then the smallest class; but where
+ * chains of waits end is the culprit.  Of two
  * largest classes the others are those who wait for others. */
 static void choose_odd(struct judge *j)
 {
@@ -369,6 +397,9 @@ static void choose_odd(struct judge *j)
     for (size_t i = 0; i < v->n_classes; i++)
         if (i != v->others &&
             doing_of(j, v->classes[i].thread) < doing_of(j, v->classes[v->odd].thread))
+            v->odd = i;
+    for (size_t i = 0; i < v->n_classes && chain_tells(j) && !v->chain.circle; i++)
+        if (i != v->others && ends_chains(j, i))
             v->odd = i;
 }
 
@@ -410,6 +441,7 @@ void verdict_find(const struct fleet *f, struct verdict *ret)
     j.keys = xcalloc(ret->members.n + 1, sizeof *j.keys);
     j.threads = xcalloc(ret->members.n + 1, sizeof *j.threads);
     look_at_rounds(&j);
+    wait_chain_find(f, &ret->members, &ret->chain);
     struct counts c = find_classes(&j);
     fill_classes(&j, &c);
     ret->kind = judge(&j);
@@ -433,6 +465,7 @@ void verdict_release(struct verdict *v)
 {
     members_release(&v->members);
     shapes_release(&v->shapes);
+    wait_chain_release(&v->chain);
     free(v->classes);
     free(v->order);
     free(v->moved);

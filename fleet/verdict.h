@@ -3,6 +3,7 @@
 
 #include "fleet/members.h"
 #include "fleet/shapes.h"
+#include "fleet/wait_chain.h"
 
 /* What told the classes apart. */
 enum verdict_level {
@@ -11,6 +12,7 @@ enum verdict_level {
     LEVEL_LINES,
     LEVEL_WAIT,    /* what they do there */
     LEVEL_THREADS, /* what another thread of theirs does */
+    LEVEL_CHAIN,   /* for whom the others wait, one for the other */
 };
 enum verdict_kind {
     VERDICT_NOBODY, /* there is no rank at all */
@@ -37,6 +39,7 @@ struct verdict {
     size_t n_rounds;               /* the most that a member has */
     struct members members;
     struct shapes shapes;
+    struct wait_chain chain;
 };
 
 /* Judges F, which outlives RET.  RET is released by verdict_release(). */

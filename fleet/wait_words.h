@@ -6,6 +6,8 @@
 enum { WAIT_IN_BYTES = 256 };
 struct wait_in { /* as it was read; "" where a dump does not say */
     char state[16], call[32], path[WAIT_IN_BYTES], wchan[64], gil[16];
+    int64_t pid, tid; /* of who has what is waited for; 0: not said */
+    char remote[64];
     char kind[32], what[WAIT_IN_BYTES], name[WAIT_IN_BYTES];
 };
 /* The id of that wait in F. */

@@ -6,6 +6,7 @@ go through a pipe.
 
 usage: hangs.py WALLSPY [quick|all] [--show]
 """
+import json
 import pathlib
 import subprocess
 import sys
@@ -38,6 +39,8 @@ HEALTHY = """
 ring 4 uneven    star 8 uneven    barrier 16 uneven    ring 64 uneven    ring 8 long_steps
 star 6 load_evenly    barrier 8 serve    star 8 master    ring 6 sleepers    ring 4 spin
 """
+# The odd one's connections stay as they were.
+RING_FAULTS = ("stop", "load_batch", "back_off", "compute")
 QUICK = ["ring 8 missing_collective", "star 8 fifo", "barrier 4 compute", "pipeline 8 die",
          "ring 4 stop", "star 6 run_command", "ring 4 uneven", "barrier 8 serve"]
 
@@ -67,6 +70,24 @@ def dump_all(pids):
     return lines
 
 
+def check_connections(lines):
+    """Each connection of a rank is another one's the other way round, and a wait names its end."""
+    processes = [p for line in documents(lines) for p in line["processes"]]
+    ends = {(c["local"], c["remote"]) for p in processes for c in p["connections"]}
+    assert ends and all((remote, local) in ends for local, remote in ends), ends
+    remotes = [w["remote"] for p in processes for t in p["threads"]
+               if (w := t["waits_for"]) and "remote" in w]
+    assert remotes and set(remotes) <= {local for local, _ in ends}, remotes
+
+
+def documents(lines):
+    decoder, at = json.JSONDecoder(), 0
+    while at < len(lines):
+        document, end = decoder.raw_decode(lines, at)
+        yield document
+        at = end + len(lines[end:]) - len(lines[end:].lstrip())
+
+
 def report(lines):
     return subprocess.run([programs["wallspy"], "report", "-"], input=lines.encode(), check=True,
                           stdout=subprocess.PIPE, timeout=60).stdout.decode()
@@ -75,7 +96,10 @@ def report(lines):
 def look_at(way, ranks, fault, odd="-1"):
     """The report of one job."""
     with Target([sys.executable, JOB, way, ranks, fault, odd], gently=True) as job:
-        return report(dump_all(job.first.split()))
+        lines = dump_all(job.first.split())
+        if way == "ring" and fault in RING_FAULTS:
+            check_connections(lines)
+        return report(lines)
 
 
 def is_right(text, odd):
@@ -84,6 +108,14 @@ def is_right(text, odd):
     if odd:
         return first.startswith(f"rank {odd} ")
     return first.startswith("all ") or first.endswith("none stands out")
+
+
+def check_chain(case, text):
+    """In a ring of processes of this host each wait leads to the next: they end at the odd one."""
+    way, ranks, fault, odd = case
+    if way == "ring" and fault in RING_FAULTS:
+        end = f"{int(ranks) - 1} ranks wait, straight or through others, for rank {odd} ("
+        assert end in text, text
 
 
 def judge(wanted, show):
@@ -95,6 +127,8 @@ def judge(wanted, show):
         if show:
             print(" ".join(case), "::", text.splitlines()[0], flush=True)
         assert all(len(line) <= 79 for line in text.splitlines()), text
+        if odd:
+            check_chain(case, text)
         if not is_right(text, odd):
             wrong.append(" ".join(case) + ": " + text)
     return wrong

@@ -243,6 +243,50 @@ class Alike(JobTest):
         self.expect("^rank 4 ", job(8, {**spins, 4: loading()}))
 
 
+class Chains(JobTest):
+    """Who waits for whom, within a host and across."""
+
+    def ring(self, n, odd, waits):
+        """Each waits for the one before; WAITS: does ODD, too, and for whom?"""
+        def ends(rank):
+            return (f"10.0.{rank // 4}.1:{7000 + rank}",
+                    f"10.0.{(rank + 1) % n // 4}.1:{8000 + rank}")
+        dumps = []
+        for rank in range(n):
+            before, after = ends((rank - 1) % n), ends(rank)
+            main = waiting()
+            main["waits_for"] = {"kind": "socket", "remote": before[0]}
+            if rank == odd:
+                main["waits_for"] = {"kind": "socket", "remote": waits or "192.0.2.1:443"}
+            dumps.append(dump([process(rank, [main], world=n, connections=[
+                {"local": before[1], "remote": before[0]},
+                {"local": after[0], "remote": after[1]}])], host=f"node{rank // 4}"))
+        return dumps
+
+    def test_the_end_of_a_chain_across_hosts(self):
+        said = self.expect(r"^rank 5 .*; 11 others wait for it$", self.ring(12, 5, None))
+        self.assertEqual(said.lines[1], "  11 ranks wait, straight or through others, for rank 5 "
+                                        "(node1)")
+
+    def test_a_circle_across_hosts(self):
+        back = "10.0.1.1:8005"  # rank 5 waits for rank 6
+        said = self.expect(r"^2 ranks 5, 6 .*; 10 others wait for them$", self.ring(12, 5, back))
+        self.assertIn("for rank 5 (node1), rank 6 (node1), which wait in a circle",
+                      " ".join(said.text.split()))
+
+    def test_through_threads_and_processes_of_a_host(self):
+        def threads(rank):
+            main = waiting(10 * rank + 1, kind="join")
+            main["waits_for"].update(pid=1000 + rank, tid=10 * rank + 2)
+            other = thread(10 * rank + 2, [native("recv"), python("relay", 3)])
+            if rank != 2:
+                other["waits_for"]["pid"] = 1000 + (rank + 1) % 6
+            return [main, other]
+        said = self.expect("^rank 2 .*; 5 others wait for it$",
+                           [dump([process(rank, threads(rank), world=6) for rank in range(6)])])
+        self.assertIn("5 ranks wait, straight or through others, for rank 2 (node0)", said.text)
+
+
 class Rounds(JobTest):
     """Two dumps of each rank: what moved meanwhile."""
 
