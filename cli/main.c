@@ -9,6 +9,7 @@
 #include "cli/doctor.h"
 #include "cli/dump.h"
 #include "cli/exit_codes.h"
+#include "cli/export.h"
 #include "cli/hints.h"
 #include "cli/known_file.h"
 #include "cli/options.h"
@@ -21,9 +22,13 @@
 #include "target/elf_guard.h"
 
 static int (*const commands[COMMAND_COUNT])(const struct options *o) = {
-    [COMMAND_RECORD] = record_main,         [COMMAND_DUMP] = dump_main,
-    [COMMAND_STANDBY] = standby_main,       [COMMAND_DOCTOR] = doctor_main,
-    [COMMAND_REPORT] = report_command_main, [COMMAND_INSTALL_PY_SPY] = pyspy_install_main,
+    [COMMAND_RECORD] = record_main,
+    [COMMAND_DUMP] = dump_main,
+    [COMMAND_STANDBY] = standby_main,
+    [COMMAND_DOCTOR] = doctor_main,
+    [COMMAND_REPORT] = report_command_main,
+    [COMMAND_EXPORT] = export_main,
+    [COMMAND_INSTALL_PY_SPY] = pyspy_install_main,
 };
 
 /* Output that the user asked for goes to stdout; if it is lost wallspy fails. */
@@ -86,8 +91,8 @@ static int run_program(int argc, char **argv)
     struct options o;
     struct err err = {0};
     enum options_result result = options_parse(&o, argc, argv, &err);
-    bool explains =
-        o.command == COMMAND_RECORD || o.command == COMMAND_DUMP || o.command == COMMAND_REPORT;
+    bool explains = o.command == COMMAND_RECORD || o.command == COMMAND_DUMP ||
+                    o.command == COMMAND_REPORT || o.command == COMMAND_EXPORT;
     if (result == OPTIONS_RUN && explains && known_file_add_usual(&o, &err) < 0)
         result = OPTIONS_BAD;
     if (o.command != COMMAND_STANDBY) /* which leaves all to its command */

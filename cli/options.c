@@ -15,7 +15,7 @@ static const double default_overhead_with_rate = 0.05;
 
 /* Names of commands of later versions.  A program of such a name is not launched, because the same
  * line will mean the command later. */
-static const char *const reserved[] = {"top", "diff", "export", "ctl"};
+static const char *const reserved[] = {"top", "diff", "ctl"};
 
 struct parser {
     struct options *o;
@@ -188,10 +188,15 @@ static void add_input(struct options *o, const char *arg)
     o->inputs.words[o->inputs.n++] = arg;
 }
 
-/* Takes ARG if it is a file to report on; these may stand before options, too. */
+static bool takes_inputs(enum command command)
+{
+    return command == COMMAND_REPORT || command == COMMAND_EXPORT;
+}
+
+/* Takes ARG if it is a file to read; these may stand before options, too. */
 static bool take_input(struct options *o, const char *arg)
 {
-    if (o->command != COMMAND_REPORT || (arg[0] == '-' && arg[1]))
+    if (!takes_inputs(o->command) || (arg[0] == '-' && arg[1]))
         return false;
     add_input(o, arg);
     return true;
@@ -200,7 +205,7 @@ static bool take_input(struct options *o, const char *arg)
 /* What stands behind "--" are operands. */
 static void take_operands(struct parser *p)
 {
-    while (p->o->command == COMMAND_REPORT && *p->next)
+    while (takes_inputs(p->o->command) && *p->next)
         add_input(p->o, *p->next++);
     p->o->argv = *p->next ? p->next : NULL;
 }
@@ -277,6 +282,16 @@ static int check_report(const struct options *o, struct err *err)
                : err_set(err, -EINVAL, "report needs a recording or dumps: wallspy report FILE...");
 }
 
+static int check_export(const struct options *o, struct err *err)
+{
+    if (o->inputs.n != 1 || o->outputs.n > 1 || o->no_output)
+        return err_set(err, -EINVAL,
+                       "export takes one recording and one -o: wallspy export FILE -o OUT");
+    if (!o->format && !o->outputs.n)
+        return err_set(err, -EINVAL, "export needs a format: -f NAME, or -o OUT by its suffix");
+    return 0;
+}
+
 static int check_standby(const struct options *o, struct err *err)
 {
     return o->argv ? 0 : err_set(err, -EINVAL, "standby needs a command to run");
@@ -306,10 +321,10 @@ static int check_look(const struct options *o, struct err *err)
 static int check(const struct options *o, struct err *err)
 {
     static int (*const checks[COMMAND_COUNT])(const struct options *o, struct err *err) = {
-        [COMMAND_RECORD] = check_look,           [COMMAND_DUMP] = check_look,
-        [COMMAND_STANDBY] = check_standby,       [COMMAND_DOCTOR] = check_doctor,
-        [COMMAND_REPORT] = check_report,         [COMMAND_PY_SPY] = check_look,
-        [COMMAND_INSTALL_PY_SPY] = check_folder,
+        [COMMAND_RECORD] = check_look,     [COMMAND_DUMP] = check_look,
+        [COMMAND_STANDBY] = check_standby, [COMMAND_DOCTOR] = check_doctor,
+        [COMMAND_REPORT] = check_report,   [COMMAND_EXPORT] = check_export,
+        [COMMAND_PY_SPY] = check_look,     [COMMAND_INSTALL_PY_SPY] = check_folder,
     };
     return checks[o->command](o, err);
 }

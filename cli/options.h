@@ -18,6 +18,7 @@ enum command {
     COMMAND_STANDBY,
     COMMAND_DOCTOR,
     COMMAND_REPORT,
+    COMMAND_EXPORT,
     COMMAND_PY_SPY, /* its line becomes one of record or dump, so it is only asked for help */
     COMMAND_INSTALL_PY_SPY,
     COMMAND_COUNT
@@ -39,7 +40,7 @@ struct options {
     size_t n_pids, pids_capacity;
     const char *process_name; /* -p NAME, which is no process id; NULL: none */
     char *const *argv;        /* the command to launch, NULL-terminated; NULL: attach to PIDS */
-    struct word_list inputs;  /* report: files, directories, "-" */
+    struct word_list inputs;  /* report, export: files, directories, "-" */
     struct word_list outputs; /* -o, unexpanded; empty: the default name, or NO_OUTPUT */
     bool no_output;           /* -o none: the answer in the terminal alone */
     const char *format;       /* NULL: by each output's suffix */
@@ -79,9 +80,9 @@ enum options_result {
 
 /* Reads ARGV, which must outlive RET.  RET is always filled as far as it went, and is released by
  * options_release() whatever the result.  With OPTIONS_RUN: record has either pids or an argv, dump
- * has pids, standby an argv, doctor one pid at most, report inputs, install-py-spy an argv of one
- * word.  Called by the name py-spy (ARGV[0]), or with that as its first word, it reads py-spy's
- * command line. */
+ * has pids, standby an argv, doctor one pid at most, report inputs, export one input,
+ * install-py-spy an argv of one word.  Called by the name py-spy (ARGV[0]), or with that as its
+ * first word, it reads py-spy's command line. */
 enum options_result options_parse(struct options *ret, int argc, char *const *argv,
                                   struct err *err);
 void options_release(struct options *o);

@@ -234,7 +234,7 @@ int outputs_name(struct outputs *outputs, const pid_t *pids, size_t n_pids)
 
 /* ---- writing ---- */
 
-static void say_written(const struct output_target *target, int64_t bytes, int64_t elapsed_ns)
+void outputs_say_written(const struct output_target *target, int64_t bytes, int64_t elapsed_ns)
 {
     const char *path = target->path;
     const struct exporter *e = target->exporter;
@@ -444,7 +444,7 @@ static int write_file(const struct writing *w, const struct file *file,
     else if (error < 0)
         say_failed(w, file, &err, kept);
     else if (target->descriptor < 0)
-        say_written(target, bytes, recording_elapsed_ns(w->r));
+        outputs_say_written(target, bytes, recording_elapsed_ns(w->r));
     return error;
 }
 

@@ -6,6 +6,7 @@
 
 #include "cli/explanation.h"
 #include "cli/options.h"
+#include "cli/output_target.h"
 #include "worker/recording.h"
 
 struct outputs;
@@ -20,4 +21,6 @@ int outputs_name(struct outputs *outputs, const pid_t *pids, size_t n);
 int outputs_write(struct outputs *outputs, struct recording *r, struct explanation *ret);
 /* Writes the recording so far into files beside them (NAME.snap1.json, …), and goes on. */
 int outputs_snapshot(struct outputs *outputs, struct recording *r);
+/* "wrote PATH (62 kB, 3.0 s).", with what its format advises; ELAPSED_NS of recorded time. */
+void outputs_say_written(const struct output_target *target, int64_t bytes, int64_t elapsed_ns);
 struct outputs *outputs_free(struct outputs *outputs);

@@ -1,4 +1,5 @@
 """A recording is kept, and says again what it said."""
+import os
 import pathlib
 import sqlite3
 import unittest
@@ -35,6 +36,24 @@ class Kept(FolderTest):
         self.assertTrue(said.endswith(again.stdout), f"{said}\n---\n{again.stdout}")
         stats = self.wallspy("report", "run.wallspy", "--stats").stdout
         self.assertIn("  rate_asked_hz ", stats)
+
+    def test_every_format_comes_out_of_it(self):
+        files = ["run.json", "run.folded", "run.svg", "run.json.gz"]
+        self.record("-q", "-w", "faults", *(word for file in files for word in ("-o", file)))
+        for file in files:
+            done = self.wallspy("export", "-w", "faults", "run.wallspy", "-o", "again." + file)
+            self.assertEqual(done.code, 0, done.stderr)
+            self.assertIn("wrote ", done.stderr)
+            self.assertEqual(pathlib.Path("again." + file).read_bytes(),
+                             pathlib.Path(file).read_bytes(), file)
+        done = self.wallspy("export", "run.wallspy", "-f", "folded", "-o", "-")
+        self.assertEqual((done.code, done.stdout), (0, pathlib.Path("run.folded").read_text()))
+        self.assertIn("File exists", self.wallspy("export", "run.wallspy", "-f", "svg").stderr)
+        os.unlink("run.svg")
+        self.assertEqual(self.wallspy("export", "run.wallspy", "-f", "svg").code, 0)
+        self.assertTrue(os.path.exists("run.svg"))
+        self.assertEqual(self.wallspy("export", "run.wallspy", "-f", "pdf").code, 2)
+        self.assertEqual(self.wallspy("export", "run.json", "-f", "folded").code, 1)
 
     def test_anybody_can_ask_it(self):
         self.record("-q")

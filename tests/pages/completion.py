@@ -51,7 +51,7 @@ class Bash(unittest.TestCase):
             program.wait()
 
     def test_options_are_those_of_the_help(self):
-        for command in ("record", "dump", "standby", "doctor", "report"):
+        for command in ("record", "dump", "standby", "doctor", "report", "export"):
             text = subprocess.run([given["wallspy"], "help", command], stdout=subprocess.PIPE,
                                   text=True, check=True).stdout
             names = re.findall(r"(?m)^ {2}(?:(-\w), | {4})(--[\w-]+)", text)
@@ -90,8 +90,8 @@ class Bash(unittest.TestCase):
                 self.assertEqual(sorted(offered(*words, cwd=folder)), wanted)
 
     def test_commands(self):
-        self.assertEqual(offered(""), ["record", "dump", "standby", "doctor", "report", "py-spy",
-                                       "install-py-spy", "help"])
+        self.assertEqual(offered(""), ["record", "dump", "standby", "doctor", "report", "export",
+                                       "py-spy", "install-py-spy", "help"])
         self.assertEqual(offered("py-spy", ""), ["dump", "record"])
         self.assertIn("standby", offered("stan"))
         self.assertEqual(offered("help", "d"), ["dump", "doctor"])

@@ -1,0 +1,74 @@
+#include "cli/export.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/exit_codes.h"
+#include "cli/explanation.h"
+#include "cli/output.h"
+#include "cli/outputs.h"
+#include "cli/terminal.h"
+#include "recording/recording_file.h"
+
+/* Without -o: the recording's name with the format's suffix, in the current folder. */
+static void add_default_name(struct text *out, const struct options *o)
+{
+    const char *base = path_base(o->inputs.words[0]);
+    size_t len = strlen(base) - (str_ends(base, ".wallspy") ? strlen(".wallspy") : 0);
+    const struct exporter *e = exporter_by_name(o->format);
+    text_add_bytes(out, base, len);
+    text_add(out, e ? e->suffixes[0] : ""); /* an unknown one is refused with the name */
+}
+
+static int plan(struct output_target *ret, const struct options *o, struct err *err)
+{
+    struct text name = {0};
+    bool given = o->outputs.n > 0;
+    if (given)
+        text_add(&name, o->outputs.words[0]);
+    else
+        add_default_name(&name, o);
+    int error = output_plan(ret, name.s, o->format, !given, err);
+    text_release(&name);
+    return error;
+}
+
+static int write_file(const struct options *o, const struct profile *p,
+                      const struct output_target *target, struct err *err)
+{
+    struct output *out = NULL;
+    struct export_notes notes;
+    struct explanation explanation;
+    int64_t bytes = 0;
+    bool kept = false;
+    const struct explanation_request request = {.p = p, .views = &o->view, .n_views = 1};
+    int error = output_begin(&out, target, NULL, err);
+    if (error < 0)
+        return error;
+    explanation_make(&explanation, &request);
+    output_fail(out, exporter_write(target->exporter, p, &o->view, &explanation.findings[0],
+                                    o->max_bytes, output_file(out), &notes));
+    explanation_release(&explanation);
+    error = output_commit(out, &bytes, &kept, err);
+    if (error == 0 && target->descriptor < 0)
+        outputs_say_written(target, bytes, profile_end_ns(p));
+    return error;
+}
+
+int export_main(const struct options *o)
+{
+    struct err err = {0};
+    struct output_target target = {0};
+    int error = plan(&target, o, &err);
+    struct profile *p = error == 0 ? recording_file_read(o->inputs.words[0], &err) : NULL;
+    int code = error == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+    if (p && write_file(o, p, &target, &err) == 0)
+        code = EXIT_OK;
+    else
+        terminal_error("%s", err.text);
+    profile_free(p);
+    output_target_release(&target);
+    return code;
+}
