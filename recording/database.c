@@ -13,14 +13,24 @@ enum {
 };
 static const int64_t most_bytes_in_memory = INT64_C(1) << 40;
 
+/* SQLite's words may hold names of the file's. */
+static void keep_words(struct database *d, const char *words)
+{
+    struct text tame = {0};
+    text_add_tame(&tame, words, strlen(words));
+    if (tame.len)
+        (void)snprintf(d->why, sizeof d->why, "%.*s",
+                       (int)utf8_cut(tame.s, tame.len, sizeof d->why / 4), tame.s);
+    text_release(&tame);
+}
+
 void database_note(struct database *d, int code)
 {
     bool good = code == SQLITE_OK || code == SQLITE_ROW || code == SQLITE_DONE;
     if (good || d->code != SQLITE_OK)
         return;
     d->code = code;
-    (void)snprintf(d->why, sizeof d->why, "%s",
-                   d->db && code != SQLITE_NOMEM ? sqlite3_errmsg(d->db) : sqlite3_errstr(code));
+    keep_words(d, d->db && code != SQLITE_NOMEM ? sqlite3_errmsg(d->db) : sqlite3_errstr(code));
 }
 
 static void limit(struct database *d)

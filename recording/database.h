@@ -13,7 +13,7 @@
 struct database {
     sqlite3 *db;
     int code;       /* SQLITE_OK, or the first error */
-    char why[160];  /* that one, in words */
+    char why[400];  /* that one, in words */
     int64_t end_ns; /* by clock_now_ns(): nothing goes on beyond it; 0: no end */
 };
 

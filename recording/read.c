@@ -19,8 +19,9 @@ enum {
     MOST_DEPTH = 1 << 16,
     ALL_FRAME_FLAGS = FRAME_IS_GUESSED | FRAME_IS_INTERPRETER | FRAME_IS_JIT,
 };
-static const int64_t most_ns = INT64_C(1) << 58;     /* nine years */
-static const int64_t most_sum_ns = INT64_C(1) << 62; /* of all runs, and of all counts */
+static const int64_t most_ns = INT64_C(1) << 58;        /* nine years */
+static const uint64_t most_samples = UINT64_C(1) << 40; /* of a run: three years at 10 kHz */
+static const int64_t most_sum_ns = INT64_C(1) << 62;    /* of all runs, and of all counts */
 
 struct ids { /* the profile's, by the file's minus 1 */
     uint32_t *items;
@@ -329,6 +330,8 @@ static bool take_run(struct reader *r, union item *item)
         !translate(r, TABLE_WAIT, &run->at.wait.ix) || !is_time(r, "start", run->start_ns) ||
         !is_time(r, "wall", run->weights.wall_ns))
         return false;
+    if (run->samples > most_samples)
+        return rows_fail(&r->rows, "samples is out of range");
     r->runs_ns += run->weights.wall_ns;
     if (r->runs_ns > most_sum_ns)
         return rows_fail(&r->rows, "more time than there is");
