@@ -26,7 +26,8 @@ def wanted():
                            "wallspy-doctor.1", "wallspy-report.1", "wallspy-export.1")]
     files += [(option["datadir"] + "/bash-completion/completions", "wallspy"),
               (option["datadir"] + "/zsh/site-functions", "_wallspy"),
-              (option["datadir"] + "/fish/vendor_completions.d", "wallspy.fish")]
+              (option["datadir"] + "/fish/vendor_completions.d", "wallspy.fish"),
+              (option["datadir"] + "/wallspy", "SKILL.md")]
     return {os.path.join(option["prefix"], *file) for file in files}
 
 
