@@ -10,6 +10,8 @@
 #include "base/text.h"
 #include "fleet/readers.h"
 
+enum { MOST_LEVELS = 8 };
+
 static struct fleet_input *add_input(struct fleet *f, const char *name)
 {
     f->inputs = array_reserve(f->inputs, &f->inputs_capacity, f->n_inputs + 1, sizeof *f->inputs);
@@ -114,17 +116,18 @@ static int is_visible(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
-static void read_directory(struct fleet *f, const char *path)
+static void read_path(struct fleet *f, const char *path, unsigned levels);
+
+/* LEVELS: of directories that may still be below. */
+static void read_directory(struct fleet *f, const char *path, unsigned levels)
 {
     struct dirent **entries = NULL;
     int n = scandir(path, &entries, is_visible, alphasort);
     if (n < 0)
         note(add_input(f, path), strerror(errno));
     for (int i = 0; i < n; i++) {
-        struct stat st;
         char *file = xasprintf("%s/%s", path, entries[i]->d_name);
-        if (stat(file, &st) < 0 || S_ISREG(st.st_mode))
-            read_file(f, file);
+        read_path(f, file, levels);
         free(file);
         free(entries[i]);
     }
@@ -133,13 +136,24 @@ static void read_directory(struct fleet *f, const char *path)
         note(add_input(f, path), "there is no file in it");
 }
 
-void inputs_read(struct fleet *f, const char *path)
+static void read_path(struct fleet *f, const char *path, unsigned levels)
 {
     struct stat st;
-    if (!str_eq(path, "-") && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-        read_directory(f, path);
-    else
+    bool known = stat(path, &st) == 0;
+    if (known && S_ISDIR(st.st_mode)) {
+        if (levels)
+            read_directory(f, path, levels - 1);
+    } else if (!known || S_ISREG(st.st_mode) || levels == MOST_LEVELS) {
+        read_file(f, path); /* a pipe only if it is named */
+    }
+}
+
+void inputs_read(struct fleet *f, const char *path)
+{
+    if (str_eq(path, "-"))
         read_file(f, path);
+    else
+        read_path(f, path, MOST_LEVELS);
 }
 
 void inputs_read_bytes(struct fleet *f, const char *name, const char *s, size_t len)

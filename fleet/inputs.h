@@ -5,7 +5,7 @@
 #include "fleet/fleet.h"
 
 /* Reads PATH: a file, plain or compressed by gzip, with any number of dumps one after the other; a
- * directory with such files, and no directories below it; "-": standard input. */
+ * directory with such files, also in some levels of directories below; "-": standard input. */
 void inputs_read(struct fleet *f, const char *path);
 /* The same of bytes: LEN bytes at S, called NAME. */
 void inputs_read_bytes(struct fleet *f, const char *name, const char *s, size_t len);

@@ -66,7 +66,7 @@ def job(n, odd=None, *, absent=(), per_host=4, main=waiting, time="2026-11-28T09
 
 def write(folder, dumps, compressed=False):
     """A file for each of DUMPS below FOLDER."""
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     for i, one in enumerate(dumps):
         data = (one if isinstance(one, str) else json.dumps(one)).encode()
         name = f"{i:05}.json" + (".gz" if compressed else "")

@@ -87,6 +87,8 @@ class Forms(JobTest):
         files = sorted(pathlib.Path("plain").iterdir())
         lines = "".join(json.dumps(one) + "\n" for one in dumps).encode()
         joined = "".join(json.dumps(one, indent=1) for one in dumps).encode()
+        write(pathlib.Path("gz/1/rank.0"), [])
+        pathlib.Path("gz/00000.json.gz").rename("gz/1/rank.0/stdout")
         for other in (report("gz"), report(*files), report("-", stdin=lines),
                       report(stdin=joined, *["-"])):
             self.assertEqual(other.lines[:-1], said.lines[:-1])
