@@ -2,6 +2,7 @@
 #include "cli/fleet_report.h"
 #include "cli/json_head.h"
 #include "cli/terminal.h"
+#include "fleet/rank_map.h"
 
 static void write_member(struct json *j, const struct fleet *f, const struct fleet_process *p)
 {
@@ -64,6 +65,10 @@ static void write_class(struct json *j, const struct fleet *f, const struct verd
     json_int_field(j, "n", c->n);
     json_string_field(j, "does", fleet_see_text(f, f->waits[t->wait].words));
     json_string_field(j, "thread", fleet_see_text(f, t->name));
+    struct text common = {0};
+    rank_map_add_common(f, v, c, &common);
+    json_string_field(j, "common", common.len ? common.s : NULL);
+    text_release(&common);
     write_members(j, f, v, c);
     write_frames(j, f, c);
     json_end_object(j);

@@ -7,6 +7,7 @@
 #include "cli/exit_codes.h"
 #include "cli/terminal.h"
 #include "fleet/inputs.h"
+#include "fleet/rank_map.h"
 
 static int print(const struct fleet *f, const struct verdict *v, const struct options *o)
 {
@@ -35,11 +36,18 @@ int fleet_report_main(const struct options *o)
 {
     struct fleet f = {0};
     struct verdict v;
+    struct err err = {0};
     for (size_t i = 0; i < o->inputs.n; i++)
         inputs_read(&f, o->inputs.words[i]);
+    int code = o->map ? rank_map_read(&f, o->map, &err) : 0;
+    if (code < 0) {
+        terminal_error("%s", err.text);
+        fleet_release(&f);
+        return code == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
+    }
     verdict_find(&f, &v);
     int error = print(&f, &v, o);
-    int code = nothing_read(&f) ? EXIT_FAILED : v.members.n ? EXIT_OK : EXIT_NO_SAMPLE;
+    code = nothing_read(&f) ? EXIT_FAILED : v.members.n ? EXIT_OK : EXIT_NO_SAMPLE;
     verdict_release(&v);
     fleet_release(&f);
     if (error < 0)

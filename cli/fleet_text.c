@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "fleet/rank_map.h"
+
 enum { MOST_CLASSES = 8, MOST_INPUTS = 8, MEMBER_LINES_COLUMNS = 400 };
 
 static const char *plural(size_t n)
@@ -46,6 +48,10 @@ static void add_class(const struct fleet *f, const struct verdict *v, const stru
     struct text members = {0};
     fleet_words_add_members(f, v, c, &members);
     text_add_cut(&words, members.s, members.len, MEMBER_LINES_COLUMNS);
+    text_clear(&members);
+    rank_map_add_common(f, v, c, &members);
+    if (members.len)
+        text_addf(&words, ": %s", members.s);
     text_release(&members);
     add_block(out, &words, 2, width);
     text_clear(&words);

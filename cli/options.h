@@ -59,6 +59,7 @@ struct options {
     bool quiet, stats, strict, no_progress;
     int verbose; /* times -v was given */
     enum color_when color;
+    const char *map;           /* report: a file about the ranks; NULL: none */
     bool json;                 /* dump, doctor, report */
     bool freeze, full, locals; /* dump */
     bool now;                  /* dump: without half a second of looks before */

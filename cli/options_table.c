@@ -156,6 +156,14 @@ static int set_known(struct options *o, const struct option_row *row, const char
     return known_file_add(o, value, err);
 }
 
+static int set_map(struct options *o, const struct option_row *row, const char *value,
+                   struct err *err)
+{
+    (void)row, (void)err;
+    o->map = value;
+    return 0;
+}
+
 static int set_format(struct options *o, const struct option_row *row, const char *value,
                       struct err *err)
 {
@@ -279,6 +287,13 @@ const struct option_row option_rows[] = {
      .field = offsetof(struct options, json),
      .help = "print JSON for programs: schema dump/1, with an entry for each thread, doctor/1 or "
              "report/1"},
+    {.name = "map",
+     .value = "FILE",
+     .kind = VALUE_FILE,
+     .commands = FOR_REPORT,
+     .set = set_map,
+     .help = "read ranks and dimensions from FILE, of lines such as \"12 tp=4 pp=0\", "
+             "\"node7:4711 rank=12\" or \"a.txt rank=3 host=node1\""},
     {.name = "twice",
      .value = "TIME",
      .commands = FOR_DUMP,
@@ -523,7 +538,7 @@ const struct command_row command_rows[COMMAND_COUNT] = {
                         {"doctor [-p PID] [--json]"},
                         "say what would stop wallspy here, and the line that helps"},
     [COMMAND_REPORT] = {"report",
-                        {"report FILE.wallspy [options]", "report DUMPS... [--json]"},
+                        {"report FILE.wallspy [options]", "report DUMPS... [--json] [--map FILE]"},
                         "say what a recording says, or which rank of many dumps is elsewhere"},
     [COMMAND_EXPORT] = {"export",
                         {"export FILE.wallspy [-f FORMAT] [-o OUT] [options]"},

@@ -187,6 +187,7 @@ void fleet_release(struct fleet *f)
     free(f->threads);
     free(f->processes);
     free(f->lines);
+    free(f->dimensions);
     free(f->connections);
     free(f->inputs);
     *f = (struct fleet){0};

@@ -49,6 +49,7 @@ struct fleet_process {
     uint32_t input;                           /* which one */
     uint32_t document;                        /* of the whole fleet */
     uint32_t first_thread, n_threads;         /* the main thread is the first */
+    uint32_t first_dimension, n_dimensions;   /* of the fleet's */
     uint32_t first_connection, n_connections; /* of the fleet's */
     uint32_t first_line;                      /* of the main thread: fleet.lines, outermost first */
     bool inherits;                            /* its rank is another process's */
@@ -58,6 +59,11 @@ struct fleet_process {
 /* A TCP connection of a process: texts such as "10.0.0.2:5433". */
 struct fleet_connection {
     uint32_t local, remote;
+};
+
+/* What a user's file says of some processes: texts such as "tp" and "4". */
+struct fleet_dimension {
+    uint32_t name, value;
 };
 
 /* What became of an input. */
@@ -83,6 +89,8 @@ struct fleet { /* zero-initialise */
     size_t n_processes, processes_capacity;
     struct fleet_connection *connections;
     size_t n_connections, connections_capacity;
+    struct fleet_dimension *dimensions;
+    size_t n_dimensions, dimensions_capacity;
     uint32_t *lines;
     size_t n_lines, lines_capacity;
     struct fleet_input *inputs;

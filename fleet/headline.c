@@ -221,6 +221,12 @@ static void add_first(const struct fleet *f, const struct verdict *v, const stru
         text_add(out, "no process in these dumps");
         return;
     }
+    if (absent && v->kind == VERDICT_ODD) {
+        add_absent(v, out);
+        text_add(out, "; ");
+        add_odd(f, v, b, out);
+        return;
+    }
     if (absent) {
         const struct verdict_class *others = &v->classes[v->n_classes - 1];
         add_absent(v, out);

@@ -174,7 +174,8 @@ class Odd(JobTest):
         self.assertIn("1 of 8 ranks sent nothing: 5\n", said.text)
 
     def test_many_absent_ones_beside_the_odd_one(self):
-        said = self.expect("^rank 17 ", job(64, {17: loading()}, absent=[3, 9, 10, 11, 60]))
+        said = self.expect("^rank 17 .*; 58 others: ",
+                           job(64, {17: loading()}, absent=[3, 9, 10, 11, 60]))
         self.assertIn("5 of 64 ranks sent nothing: 3, 9-11, 60\n", said.text)
 
     def test_helpers_have_their_parents_rank(self):
@@ -243,6 +244,53 @@ class Alike(JobTest):
                  for rank in range(8)}
         self.expect_nobody(job(8, spins))
         self.expect("^rank 4 ", job(8, {**spins, 4: loading()}))
+
+
+class Map(JobTest):
+    """--map, and what ranks have in common."""
+
+    def mapped(self, text, *args):
+        pathlib.Path("map").write_text(text, encoding="utf-8")
+        return report(*args, "--map", "map")
+
+    def test_dimensions(self):
+        write(pathlib.Path("dumps"), job(16, {1: loading(), 5: loading(), 9: loading(),
+                                              13: loading()}, per_host=8))
+        said = self.mapped("".join(f"{rank} dp={rank // 4} tp={rank % 4} # x\n"
+                                   for rank in range(16)), "dumps")
+        self.assertIn("  4 ranks: 1, 5 (node0), 9, 13 (node1): all with tp=1\n", said.text)
+
+    def test_hosts_and_local_ranks(self):
+        said = self.expect("^4 ranks 4 … 7 ", job(16, {rank: loading() for rank in range(4, 8)}))
+        self.assertIn("  4 ranks: 4-7 (node1): all of node1\n", said.text)
+        dumps = [dump([process(rank, [loading() if rank % 4 == 2 else waiting()], world=12,
+                               local_rank=str(rank % 4))], host=f"node{rank // 4}")
+                 for rank in range(12)]
+        said = self.expect("^3 ranks 2 … 10: ", dumps)
+        self.assertIn(": all with local rank 2\n", said.text)
+
+    def test_ranks_of_inputs_and_pids(self):
+        texts = {"a.txt": "load", "b.txt": "reduce", "c.txt": "reduce"}
+        for name, function in texts.items():
+            pathlib.Path(name).write_text(TEXT.format(pid=7, name=function, line=4),
+                                          encoding="utf-8")
+        said = self.mapped("a.txt rank=2 host=n1\nb.txt rank=0 host=n0\nn1:7 rank=1\n"
+                           "c.txt host=n3 rank=3", *texts)
+        self.assertRegex(said.first, r"^rank 2 of 4 sent nothing; rank 1 \(n1\): load .*; 2 others")
+        self.assertIn("1 of 4 ranks sent nothing: 2\n", said.text)
+
+    def test_files_that_are_none(self):
+        pathlib.Path("good").write_text("{}", encoding="utf-8")
+        for text, code, words in (("0 tp=\n", 2, "map:1: not a rank, HOST:PID or file name"),
+                                  ("1 a=b\n\n# c\nrank", 0, ""), ("x rank=-1", 2, "map:1"),
+                                  (None, 1, "cannot read map: No such file")):
+            pathlib.Path("map").unlink(missing_ok=True)
+            if text is not None:
+                pathlib.Path("map").write_text(text, encoding="utf-8")
+            done = subprocess.run([programs["wallspy"], "report", "--map", "map", "good"],
+                                  capture_output=True, check=False)
+            self.assertEqual(done.returncode, code or 6, text)
+            self.assertIn(words, done.stderr.decode())
 
 
 class Chains(JobTest):

@@ -209,7 +209,8 @@ END_TEST
 
 START_TEST(report_takes_files_and_options_in_any_order)
 {
-    struct options o = good("report|a.json|--json|-|12|--|-x");
+    struct options o = good("report|a.json|--json|-|--map|ranks|12|--|-x");
+    ck_assert_str_eq(o.map, "ranks");
     ck_assert(o.command == COMMAND_REPORT && o.json && !o.n_pids && !o.argv);
     ck_assert_uint_eq(o.inputs.n, 4);
     ck_assert_str_eq(o.inputs.words[1], "-");
