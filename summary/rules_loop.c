@@ -138,7 +138,9 @@ static void judge_loop(const struct scene *s, const struct thread_group *group,
     bool stalled = loop->kind && is_long(s, group, stalls);
     add_figure(f, "idle_share", idle);
     add_figure(f, "longest_stall_s", (double)stall_ns(longest) / NS_PER_S);
-    f->share = stalled ? 1 : 1 - idle;
+    /* What a stall costs those whom the loop serves cannot be measured; where others lead they lose
+     * no more than the loop's own time. */
+    f->share = stalled && group == s->lead ? 1 : 1 - idle;
     if (!loop->kind || idle < loop_idle_share || loop->polls < (stalled ? LEAST_POLLS : 1))
         return;
     struct text words = {0};
