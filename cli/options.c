@@ -63,12 +63,19 @@ static const struct option_row *nearest(const char *name, unsigned commands)
     return best;
 }
 
-static const struct option_row *find_name(const char *name, size_t len)
+/* Two commands may each have an option of one name: that of COMMAND, else any. */
+static const struct option_row *find_name(const char *name, size_t len, enum command command)
 {
-    for (size_t i = 0; i < option_row_count; i++)
-        if (strlen(option_rows[i].name) == len && memcmp(option_rows[i].name, name, len) == 0)
-            return &option_rows[i];
-    return NULL;
+    const struct option_row *other = NULL;
+    for (size_t i = 0; i < option_row_count; i++) {
+        const struct option_row *row = &option_rows[i];
+        if (strlen(row->name) != len || memcmp(row->name, name, len) != 0)
+            continue;
+        if (row->commands & 1U << command)
+            return row;
+        other = other ? other : row;
+    }
+    return other;
 }
 
 static const struct option_row *find_letter(char letter)
@@ -137,13 +144,13 @@ static int parse_long(struct parser *p, const char *arg)
     const char *name = arg + 2;
     size_t len = strcspn(name, "=");
     const char *value = name[len] ? name + len + 1 : NULL;
-    const struct option_row *row = find_name(name, len);
+    const struct option_row *row = find_name(name, len, p->o->command);
     if (!row)
         return unknown(p, arg);
     int r = check_command(p, row);
     if (r < 0)
         return r;
-    if (value && str_eq(row->name, "threads"))
+    if (value && str_eq(row->name, "threads") && p->o->command != COMMAND_REPORT)
         return suggest_thread(value, p->err);
     if (value && !row->value)
         return err_set(p->err, -EINVAL, "--%s takes no value", row->name);

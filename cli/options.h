@@ -60,6 +60,9 @@ struct options {
     int verbose; /* times -v was given */
     enum color_when color;
     const char *map;           /* report: a file about the ranks; NULL: none */
+    struct {
+        bool threads, functions, waits, tree;
+    } tables;                  /* report: these instead of the answer */
     bool json;                 /* dump, doctor, report */
     bool freeze, full, locals; /* dump */
     bool now;                  /* dump: without half a second of looks before */

@@ -2,12 +2,28 @@
 
 #include <string.h>
 
+#include "cli/answer.h"
 #include "cli/exit_codes.h"
 #include "cli/explanation.h"
 #include "cli/quality.h"
 #include "cli/report.h"
+#include "cli/report_tables.h"
 #include "cli/terminal.h"
 #include "recording/recording_file.h"
+
+static bool asks_for_tables(const struct options *o)
+{
+    return o->tables.threads || o->tables.functions || o->tables.waits || o->tables.tree;
+}
+
+static void print_tables(const struct options *o, const struct profile *p)
+{
+    struct text out = {0};
+    int width = terminal_width();
+    report_tables_add(o, p, (size_t)(width > ANSWER_MIN_WIDTH ? width : ANSWER_MIN_WIDTH), &out);
+    terminal_lines(out.s ? out.s : "");
+    text_release(&out);
+}
 
 /* As write_and_print() of record.c, which says it first. */
 static void print(const struct options *o, const struct profile *p)
@@ -39,7 +55,10 @@ int report_recording(const struct options *o, const char *path)
         return EXIT_FAILED;
     }
     terminal_to_stdout(o->color);
-    print(o, p);
+    if (asks_for_tables(o))
+        print_tables(o, p);
+    else
+        print(o, p);
     profile_free(p);
     if (!terminal_lost())
         return EXIT_OK;

@@ -206,6 +206,19 @@ static bool is_call(const char *s)
     return s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0';
 }
 
+/* Is each of what an epoll waits for a descriptor of a kind that there are words for? */
+static bool are_descriptors(const struct profile *p, blocker_list list)
+{
+    const struct listed_blocker *of = profile_see_blocker(p, list);
+    for (; of; of = profile_see_blocker(p, of->next)) {
+        enum wait_thing thing = of->blocker.thing;
+        if (thing != THING_PIPE && thing != THING_SOCKET && thing != THING_CHILD &&
+            thing < THING_DESCRIPTOR)
+            return false;
+    }
+    return true;
+}
+
 static bool take_wait(struct reader *r, union item *item)
 {
     uint64_t list = 0;
@@ -215,6 +228,8 @@ static bool take_wait(struct reader *r, union item *item)
         return rows_fail(&r->rows, "its call is none");
     (void)map_get(&r->lists, r->rows.numbers[0], &list);
     item->wait.side.list = (blocker_list){(uint32_t)list};
+    if (item->wait.side.thing == THING_EVENTS && !are_descriptors(r->p, item->wait.side.list))
+        return rows_fail(&r->rows, "it is for what is no descriptor");
     remember(r, TABLE_WAIT, profile_wait(r->p, &item->wait).ix);
     return true;
 }

@@ -34,6 +34,8 @@ class Kept(FolderTest):
         self.assertIn("where its time goes", again.stdout)
         self.assertIn("wallspy: quality", again.stdout)
         self.assertTrue(said.endswith(again.stdout), f"{said}\n---\n{again.stdout}")
+        tree = self.wallspy("report", "run.wallspy", "--tree", "--waits").stdout
+        self.assertRegex(tree, r"(?s)blocked +threads .*\n\n +[\d.]+ +main \d+: run ")
         stats = self.wallspy("report", "run.wallspy", "--stats").stdout
         self.assertIn("  rate_asked_hz ", stats)
 

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "cli/answer.h"
 #include "cli/quality.h"
+#include "cli/report_tables.h"
 #include "exporter/exporter.h"
 #include "recording/recording_file.h"
 #include "summary/findings.h"
@@ -202,6 +203,16 @@ static void check_answer(const struct profile *p)
     text_release(&said);
 }
 
+/* The terminal tames what is printed. */
+static void check_tables(const struct profile *p)
+{
+    const struct options all = {.tables = {true, true, true, true}};
+    struct text said = {0};
+    report_tables_add(&all, p, WIDTH, &said);
+    FUZZ_CHECK(said.len > 0);
+    text_release(&said);
+}
+
 static void check_files(const struct profile *p)
 {
     for (size_t i = 0; exporter_at(i); i++) {
@@ -230,6 +241,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     FUZZ_CHECK(p || (str_starts(err.text, "x: ") && is_plain_text(err.text, strlen(err.text))));
     if (p) {
         check_answer(p);
+        check_tables(p);
         check_files(p);
     }
     profile_free(p);

@@ -173,6 +173,8 @@ static const struct {
     {"export|-f|folded|a|b", "export takes one recording and one -o: wallspy export FILE -o OUT"},
     {"export|a|-o|b|-o|c", "export takes one recording and one -o: wallspy export FILE -o OUT"},
     {"export|a|-o|none", "export takes one recording and one -o: wallspy export FILE -o OUT"},
+    {"report|--threads=main|a", "--threads takes no value"},
+    {"dump|--tree|1", "--tree is an option of wallspy report, not of dump"},
     {"report|-s|a.json", "--subprocesses is an option of wallspy record, not of report"},
     {"doctor|1|2", "doctor looks at one process: give one PID"},
     {"doctor|-s|1", "--subprocesses is an option of wallspy record, not of doctor"},
@@ -203,6 +205,17 @@ START_TEST(doctor_needs_no_process)
     options_release(&o);
     o = good("doctor|12|--json");
     ck_assert(o.n_pids == 1 && o.pids[0] == 12 && o.json);
+    options_release(&o);
+}
+END_TEST
+
+START_TEST(an_option_of_two_commands_is_each_ones_own)
+{
+    struct options o = good("report|--threads|--tree|a.wallspy");
+    ck_assert(o.tables.threads && o.tables.tree && !o.tables.waits);
+    options_release(&o);
+    o = good("--threads|12"); /* py-spy's */
+    ck_assert(!o.tables.threads && o.n_pids == 1);
     options_release(&o);
 }
 END_TEST
@@ -300,5 +313,5 @@ END_TEST
 CHECK_MAIN("options", 20, pids_are_found_in_every_shape, the_blogs_line_runs_as_it_stands,
            options_end_at_the_first_operand, every_flag_reaches_its_field, defaults,
            mistakes_are_one_line, doctor_needs_no_process,
-           report_takes_files_and_options_in_any_order, help_version_and_nothing,
-           help_fits_the_terminal, durations)
+           an_option_of_two_commands_is_each_ones_own, report_takes_files_and_options_in_any_order,
+           help_version_and_nothing, help_fits_the_terminal, durations)

@@ -1,0 +1,365 @@
+#include "cli/report_tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "profile/strings.h"
+#include "summary/path_times.h"
+#include "summary/short_name.h"
+#include "summary/wait_text.h"
+
+enum { LABEL_COLUMNS = 24, MOST_ROWS = 40, NAME_COLUMNS = 20 };
+
+static double seconds(int64_t ns)
+{
+    return (double)ns / NS_PER_S;
+}
+
+/* ---- threads ---- */
+
+static void add_thread(const struct thread_summary *t, struct text *out)
+{
+    const struct profile_usage *u = &t->thread->usage;
+    struct text label = {0};
+    struct label_shape shape = {0};
+    text_add(&label, "");
+    short_label_add(&label, t->label, &shape, LABEL_COLUMNS);
+    size_t columns = utf8_columns(label.s, label.len);
+    text_addf(out, "  %s%*s", label.s, columns < LABEL_COLUMNS ? (int)(LABEL_COLUMNS - columns) : 0,
+              "");
+    text_addf(out, " %9.3f %9.3f %9.3f %9llu %9llu%s\n", seconds(t->cpu_ns),
+              seconds(t->runqueue_ns), seconds(t->wall_ns - t->cpu_ns - t->runqueue_ns),
+              (unsigned long long)u->voluntary + u->involuntary,
+              (unsigned long long)u->minor_faults + u->major_faults, t->idle ? "  idle" : "");
+    text_release(&label);
+}
+
+void report_add_threads(const struct report_source *s, struct text *out)
+{
+    text_addf(out, "  %-*s %9s %9s %9s %9s %9s\n", LABEL_COLUMNS, "thread", "run", "wait-cpu",
+              "blocked", "switches", "faults");
+    for (size_t i = 0; i < s->threads->n; i++)
+        add_thread(&s->threads->threads[i], out);
+}
+
+/* ---- functions ---- */
+
+/* "Trainer.step train.py:67", "memcpy [libc.so.6]"; what has no name is its place. */
+static void add_frame(const struct path_frame *f, size_t columns, struct text *out)
+{
+    struct text name = {0};
+    bool placed = !f->waits && f->file && !strstr(f->name, "+0x");
+    text_add(&name, f->name);
+    if (placed)
+        text_addf(&name, " %s",
+                  f->source || *f->file != '[' ? path_base(f->source ? f->source : f->file)
+                                               : f->file);
+    if (placed && f->line)
+        text_addf(&name, ":%u", f->line);
+    text_add_cut(out, name.s, name.len, columns > NAME_COLUMNS ? columns : NAME_COLUMNS);
+    text_release(&name);
+}
+
+static void add_function(const struct function_times *f, size_t width, struct text *out)
+{
+    size_t before = out->len;
+    text_addf(out, "%8.3f %8.3f %8.3f %8.3f %8.3f  ", seconds(f->self.ns[PATH_WALL]),
+              seconds(f->total.ns[PATH_WALL]), seconds(f->self.ns[PATH_RUN]),
+              seconds(f->self.ns[PATH_WAIT_CPU]), seconds(f->self.ns[PATH_BLOCKED]));
+    add_frame(&f->frame, width - (out->len - before), out);
+    text_add(out, "\n");
+}
+
+static void add_rest(size_t n, const char *what, struct text *out)
+{
+    if (n > MOST_ROWS)
+        text_addf(out, "  and %zu more %s\n", n - MOST_ROWS, what);
+}
+
+void report_add_functions(const struct report_source *s, struct text *out)
+{
+    struct paths *paths = paths_new(s->p, s->view, 0);
+    struct path_times times;
+    size_t n;
+    path_times_init(&times, paths);
+    for (size_t i = 0; i < s->threads->n; i++)
+        path_times_add(&times, s->threads->threads[i].thread);
+    path_times_sum(&times);
+    struct function_times *functions = function_times_of(&times, &n);
+    text_addf(out, "%8s %8s %8s %8s %8s  %s\n", "self", "total", "run", "wait-cpu", "blocked",
+              "function (run to blocked: of self)");
+    for (size_t i = 0; i < n && i < MOST_ROWS; i++)
+        add_function(&functions[i], s->width, out);
+    add_rest(n, "functions", out);
+    free(functions);
+    path_times_release(&times);
+    paths_free(paths);
+}
+
+/* ---- waits ---- */
+
+struct wait_row {
+    string_id words;
+    int64_t ns;
+    uint64_t times;
+    uint32_t threads, last_thread; /* how many, and the number of the last one */
+};
+struct wait_rows {
+    struct strings words;
+    struct map by_words;
+    struct wait_row *items;
+    size_t n, capacity;
+};
+
+static void add_thread_of(struct text *out, const struct report_source *s, const struct blocker *b)
+{
+    for (size_t i = 0; i < s->threads->n; i++) {
+        const struct thread_summary *t = &s->threads->threads[i];
+        if (t->thread->tid == b->tid && !t->thread->n_folded &&
+            profile_see_process(s->p, t->thread->process)->pid == b->pid) {
+            text_add(out, t->label);
+            return;
+        }
+    }
+    text_addf(out, "thread %d", b->tid);
+}
+
+/* "futex [blocked]: lock table, held by refresh 4203" */
+static void add_wait_words(struct text *out, const struct report_source *s, const struct wait *w,
+                           const struct profile_thread *t)
+{
+    const struct wait_side *side = &w->side;
+    const char *lock = side->addr ? profile_lock_name(s->p, side->blocker.pid, side->addr) : "";
+    const char *path = wait_path_below_mount(s->p, w);
+    wait_add_text(out, s->p, w, false);
+    if (path)
+        text_addf(out, " %s", path);
+    text_add(out, ": ");
+    size_t before = out->len;
+    if (*lock)
+        text_addf(out, "lock %s", lock);
+    if (side->blocker.kind == BLOCKER_THREAD) {
+        text_add(out, out->len > before ? ", held by " : "held by ");
+        add_thread_of(out, s, &side->blocker);
+    } else {
+        wait_side_add_text(out, s->p, side, profile_see_process(s->p, t->process)->pid, false);
+    }
+    if (out->len == before)
+        text_truncate(out, before - strlen(": "));
+}
+
+static struct wait_row *row_of(struct wait_rows *rows, const char *words)
+{
+    uint64_t at;
+    string_id id = strings_add(&rows->words, words, strlen(words));
+    if (map_get(&rows->by_words, id.ix, &at))
+        return &rows->items[at];
+    rows->items = array_reserve(rows->items, &rows->capacity, rows->n + 1, sizeof *rows->items);
+    map_put(&rows->by_words, id.ix, rows->n);
+    rows->items[rows->n] = (struct wait_row){.words = id};
+    return &rows->items[rows->n++];
+}
+
+static void add_waits_of(struct wait_rows *rows, const struct report_source *s, uint32_t number,
+                         const struct profile_thread *t)
+{
+    struct text words = {0};
+    for (size_t i = 0; i < t->n_runs; i++) {
+        const struct run *run = &t->runs[i];
+        const struct wait *wait = profile_see_wait(s->p, run->at.wait);
+        int64_t ns = run_weight(run, WEIGHT_OFF_CPU);
+        if (!wait || ns <= 0)
+            continue;
+        text_clear(&words);
+        add_wait_words(&words, s, wait, t);
+        struct wait_row *row = row_of(rows, words.s);
+        row->ns += ns;
+        row->times += run->waits ? run->waits : 1;
+        row->threads += row->last_thread != number;
+        row->last_thread = number;
+    }
+    text_release(&words);
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct wait_row *x = a;
+    const struct wait_row *y = b;
+    return (y->ns > x->ns) - (y->ns < x->ns);
+}
+
+void report_add_waits(const struct report_source *s, struct text *out)
+{
+    struct wait_rows rows = {.n = 0};
+    for (size_t i = 0; i < s->threads->n; i++)
+        add_waits_of(&rows, s, (uint32_t)i + 1, s->threads->threads[i].thread);
+    if (rows.n)
+        qsort(rows.items, rows.n, sizeof *rows.items, by_time);
+    text_addf(out, "%9s %9s %9s  %s\n", "blocked", "threads", "times", "what for");
+    for (size_t i = 0; i < rows.n && i < MOST_ROWS; i++) {
+        const struct wait_row *row = &rows.items[i];
+        size_t start = out->len;
+        text_addf(out, "%9.3f %9u %9llu  ", seconds(row->ns), row->threads,
+                  (unsigned long long)row->times);
+        size_t column = out->len - start;
+        (void)text_add_wrapped(out, strings_text(&rows.words, row->words), column, column,
+                               s->width);
+        text_add(out, "\n");
+    }
+    add_rest(rows.n, "waits", out);
+    strings_release(&rows.words);
+    map_release(&rows.by_words);
+    free(rows.items);
+}
+
+/* ---- the tree ---- */
+
+struct tree {
+    const struct report_source *s;
+    const struct paths *paths;
+    struct path_times times; /* of one thread */
+    uint32_t *first, *next;  /* children by path, the heaviest first */
+    int64_t least_ns;        /* what takes less is left out */
+};
+enum { LEAST_PART = 100, MOST_INDENT = 30, TREE_COLUMN = 16, TREE_NAME_COLUMNS = 50 };
+
+/* Links each path to its parent, in order of time. */
+static void link_children(struct tree *t)
+{
+    for (uint32_t path = paths_count(t->paths); path; path--) {
+        int64_t ns = t->times.total[path].ns[PATH_WALL];
+        uint32_t *at = &t->first[paths_parent(t->paths, path)];
+        if (ns < t->least_ns || !ns)
+            continue;
+        while (*at && t->times.total[*at].ns[PATH_WALL] > ns)
+            at = &t->next[*at];
+        t->next[path] = *at;
+        *at = path;
+    }
+}
+
+/* PATH's only child that takes nearly all of its time; 0: there is none. */
+static uint32_t only_child(const struct tree *t, uint32_t path)
+{
+    uint32_t child = t->first[path];
+    int64_t lost = t->times.total[path].ns[PATH_WALL] - t->times.total[child].ns[PATH_WALL];
+    return child && lost < t->least_ns ? child : 0;
+}
+
+/* A line: PATH, and what it calls as long as that takes all of its time.  Returns the last one. */
+static uint32_t add_line(const struct tree *t, uint32_t path, size_t indent, struct text *out)
+{
+    const struct times *time = &t->times.total[path];
+    int64_t whole = t->times.total[0].ns[PATH_WALL];
+    struct text words = {0};
+    text_addf(out, "%*s%8.3f %3.0f%%  ", (int)indent, "", seconds(time->ns[PATH_WALL]),
+              100 * (double)time->ns[PATH_WALL] / (double)(whole ? whole : 1));
+    for (;; path = only_child(t, path)) {
+        struct path_frame frame = paths_see_frame(t->paths, paths_frame(t->paths, path));
+        if (words.len)
+            text_add(&words, " > ");
+        add_frame(&frame, TREE_NAME_COLUMNS, &words);
+        if (!only_child(t, path))
+            break;
+    }
+    (void)text_add_wrapped(out, words.s, indent + TREE_COLUMN, indent + TREE_COLUMN, t->s->width);
+    text_add(out, "\n");
+    text_release(&words);
+    return path;
+}
+
+/* Walks without recursion: a stack may be as deep as it likes. */
+static void add_paths(const struct tree *t, struct text *out)
+{
+    struct place {
+        uint32_t path;
+        size_t depth;
+    } *open = NULL;
+    size_t n = 0;
+    size_t capacity = 0;
+    uint32_t path = t->first[0];
+    for (size_t depth = 0; path || n;) {
+        if (!path) {
+            path = open[--n].path;
+            depth = open[n].depth;
+            continue;
+        }
+        size_t indent = 2 * depth < MOST_INDENT ? 2 * depth : MOST_INDENT;
+        uint32_t last = add_line(t, path, indent, out);
+        open = array_reserve(open, &capacity, n + 1, sizeof *open);
+        open[n++] = (struct place){t->next[path], depth};
+        path = t->first[last];
+        depth++;
+    }
+    free(open);
+}
+
+static void add_tree_of(const struct report_source *s, const struct paths *paths,
+                        const struct thread_summary *thread, struct text *out)
+{
+    size_t n = paths_count(paths) + (size_t)1;
+    struct tree t = {.s = s, .paths = paths};
+    path_times_init(&t.times, paths);
+    path_times_add(&t.times, thread->thread);
+    path_times_sum(&t.times);
+    const struct times *all = &t.times.total[0];
+    t.first = xcalloc(n, sizeof *t.first);
+    t.next = xcalloc(n, sizeof *t.next);
+    t.least_ns = all->ns[PATH_WALL] / LEAST_PART;
+    link_children(&t);
+    text_addf(out, "%8.3f       %s: run %.3f, wait-cpu %.3f, blocked %.3f\n",
+              seconds(all->ns[PATH_WALL]), thread->label, seconds(all->ns[PATH_RUN]),
+              seconds(all->ns[PATH_WAIT_CPU]), seconds(all->ns[PATH_BLOCKED]));
+    add_paths(&t, out);
+    free(t.first);
+    free(t.next);
+    path_times_release(&t.times);
+}
+
+void report_add_tree(const struct report_source *s, struct text *out)
+{
+    struct paths *paths = paths_new(s->p, s->view, 0);
+    size_t shown = 0;
+    size_t idle = 0;
+    for (size_t i = 0; i < s->threads->n; i++) {
+        idle += s->threads->threads[i].idle;
+        if (s->threads->threads[i].idle || shown == MOST_ROWS)
+            continue;
+        text_add(out, shown++ ? "\n" : "");
+        add_tree_of(s, paths, &s->threads->threads[i], out);
+    }
+    if (shown + idle < s->threads->n)
+        text_addf(out, "\nand %zu more threads\n", s->threads->n - shown - idle);
+    if (idle)
+        text_addf(out, "\n%zu idle thread%s left out\n", idle, idle == 1 ? "" : "s");
+    paths_free(paths);
+}
+
+/* ---- all ---- */
+
+void report_tables_add(const struct options *o, const struct profile *p, size_t width,
+                       struct text *out)
+{
+    const struct {
+        bool asked;
+        void (*add)(const struct report_source *s, struct text *out);
+    } tables[] = {{o->tables.threads, report_add_threads},
+                  {o->tables.functions, report_add_functions},
+                  {o->tables.waits, report_add_waits},
+                  {o->tables.tree, report_add_tree}};
+    struct view *view = view_new(p, &o->view);
+    struct thread_summaries threads;
+    thread_summaries_init(&threads, p, view);
+    const struct report_source source = {p, view, &threads, width};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        if (!tables[i].asked)
+            continue;
+        text_add(out, out->len ? "\n" : "");
+        tables[i].add(&source, out);
+    }
+    thread_summaries_release(&threads);
+    view_free(view);
+}

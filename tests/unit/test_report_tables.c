@@ -1,0 +1,100 @@
+/* cli/report_tables.c: the tables of a recording. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "cli/report_tables.h"
+#include "tests/support/check_main.h"
+#include "tests/support/profile_builder.h"
+
+static struct profile *p;
+
+static void set_up(void)
+{
+    struct profile_builder b = builder_start(100, "python3");
+    thread_id one = builder_thread(&b, 100, NULL);
+    thread_id two = builder_thread(&b, 101, "writer");
+    const struct wait_side side = {.thing = THING_MUTEX,
+                                   .addr = 4096,
+                                   .blocker = {.kind = BLOCKER_THREAD, .pid = 100, .tid = 101}};
+    profile_name_lock(b.p, 100, 4096, "table");
+    builder_run(&b, one, "main@/a/train.py:1:9 > step@/a/train.py:7:9 > fold!libmge.so", 500, 500);
+    builder_held(&b, one, "main@/a/train.py:1:9 > lock@/a/train.py:3:4", &side, 1000);
+    builder_run(&b, one, "main@/a/train.py:1:9 > step@/a/train.py:7:8 > step@/a/train.py:7:9", 500,
+                500);
+    builder_run(&b, two, "run!app|/src/run.cc:7", 1500, 1500);
+    builder_missed(&b, two, 500);
+    profile_end(b.p, INT64_C(2) * NS_PER_S);
+    p = b.p;
+}
+
+static void tear_down(void)
+{
+    p = profile_free(p);
+}
+
+/* What is printed where O asks. */
+static void expect(const struct options *o, const char *expected)
+{
+    struct text out = {0};
+    report_tables_add(o, p, 79, &out);
+    ck_assert_str_eq(out.s, expected);
+    text_release(&out);
+}
+
+START_TEST(threads_have_a_row_each)
+{
+    const struct options o = {.tables.threads = true};
+    expect(&o, "  thread                         run  wait-cpu   blocked  switches    faults\n"
+               "  main 100                     1.000     0.000     1.000         0         0\n"
+               "  writer 101                   1.500     0.000     0.500         0         0\n");
+}
+END_TEST
+
+START_TEST(functions_have_their_own_time_and_that_of_what_they_call)
+{
+    const struct options o = {.tables.functions = true};
+    expect(&o, "    self    total      run wait-cpu  blocked  function (run to blocked: of self)\n"
+               "   1.500    1.500    1.500    0.000    0.000  run run.cc\n"
+               "   1.000    1.000    0.000    0.000    1.000  lock train.py:3\n"
+               "   0.500    1.000    0.500    0.000    0.000  step train.py:7\n"
+               "   0.500    0.500    0.500    0.000    0.000  fold [libmge.so]\n"
+               "   0.000    2.000    0.000    0.000    0.000  main train.py:1\n");
+}
+END_TEST
+
+START_TEST(waits_have_whom_they_are_for)
+{
+    const struct options o = {.tables.waits = true};
+    expect(&o, "  blocked   threads     times  what for\n"
+               "    1.000         1         1  futex [blocked]: lock table, held by writer 101\n");
+}
+END_TEST
+
+START_TEST(a_tree_joins_what_has_one_child)
+{
+    const struct options o = {.tables.tree = true};
+    expect(&o, "   2.000       main 100: run 1.000, wait-cpu 0.000, blocked 1.000\n"
+               "   2.000 100%  main train.py:1\n"
+               "     1.000  50%  step train.py:7\n"
+               "       0.500  25%  fold [libmge.so]\n"
+               "       0.500  25%  step train.py:7\n"
+               "     1.000  50%  lock train.py:3 > futex [blocked]\n"
+               "\n"
+               "   2.000       writer 101: run 1.500, wait-cpu 0.000, blocked 0.000\n"
+               "   1.500  75%  run run.cc\n");
+}
+END_TEST
+
+START_TEST(tables_stand_apart)
+{
+    const struct options o = {.tables = {.threads = true, .waits = true}};
+    struct text out = {0};
+    report_tables_add(&o, p, 79, &out);
+    ck_assert_ptr_nonnull(strstr(out.s, "\n\n  blocked "));
+    text_release(&out);
+}
+END_TEST
+
+CHECK_MAIN_WITH("report_tables", 4, set_up, tear_down, threads_have_a_row_each,
+                functions_have_their_own_time_and_that_of_what_they_call,
+                waits_have_whom_they_are_for, a_tree_joins_what_has_one_child, tables_stand_apart)
