@@ -79,18 +79,20 @@ FROM wait w LEFT JOIN mount m ON m.id = w.mount
 
 -- 3. What is waited for, and who has it?  Of all threads, idle ones too.
 CREATE VIEW top_waits AS
+WITH words AS MATERIALIZED (SELECT * FROM wait_words)
 SELECT round(sum(s.wall) / 1e9, 3) AS blocked_s, count(DISTINCT s.thread) AS threads,
   sum(s.waits) AS times, w.kind, w.call, w.object, w.thing, w.lock, w.who
-FROM spot s JOIN wait_words w ON w.wait = s.wait
+FROM spot s JOIN words w ON w.wait = s.wait
 WHERE s.state = 3
 GROUP BY w.kind, w.call, w.object, w.thing, w.lock, w.who
 ORDER BY sum(s.wall) DESC;
 
 -- 4. Which system calls, on which files and sockets, took how long, and where were they made?
 CREATE VIEW system_calls AS
+WITH words AS MATERIALIZED (SELECT * FROM wait_words)
 SELECT round(sum(s.wall) / 1e9, 3) AS blocked_s, sum(s.waits) AS times, w.call, w.object, w.mount,
   w.mount_type, p.function, p.python, p.python_file AS file, p.python_line AS line
-FROM spot s JOIN wait_words w ON w.wait = s.wait LEFT JOIN places p ON p.stack = s.stack
+FROM spot s JOIN words w ON w.wait = s.wait LEFT JOIN places p ON p.stack = s.stack
 WHERE w.call IS NOT NULL
 GROUP BY w.call, w.object, w.mount, p.function, p.python, p.python_file, p.python_line
 ORDER BY sum(s.wall) DESC;
