@@ -59,7 +59,7 @@ struct options {
     bool quiet, stats, strict, no_progress;
     int verbose; /* times -v was given */
     enum color_when color;
-    const char *map;           /* report: a file about the ranks; NULL: none */
+    const char *map; /* report: a file about the ranks; NULL: none */
     struct {
         bool threads, functions, waits, tree;
     } tables;                  /* report: these instead of the answer */
