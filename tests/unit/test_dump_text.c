@@ -1,5 +1,6 @@
 /* What a dump says of threads: every state in words, without a target. */
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -243,18 +244,150 @@ START_TEST(who_holds_a_lock_is_named_in_the_line)
 }
 END_TEST
 
-START_TEST(a_deadlock_comes_first)
+/* Links the waits; DEADLOCK: nobody in the circle will go on. */
+static void link_waits(bool deadlock)
 {
-    hold_each_other();
     for (size_t i = 0; i < d.n; i++)
         wait_graph_add(&d.waits, PID, d.threads[i].tid, &d.threads[i].side, (uint32_t)i);
     wait_graph_link(&d.waits);
     d.deadlocks = xcalloc((size_t)d.waits.n_cycles + 1, sizeof *d.deadlocks);
-    d.deadlocks[d.waits.n_cycles] = true;
+    d.deadlocks[d.waits.n_cycles] = deadlock;
+}
+
+START_TEST(a_deadlock_comes_first)
+{
+    hold_each_other();
+    link_waits(true);
     shown();
     assert_has("look\n"
                "  deadlock: 10 main waits for a lock (0x7f00…000), held by 11 worker\n"
                "            11 worker waits for a lock (0x7f00…000), held by 10 main\n");
+    teardown();
+}
+END_TEST
+
+START_TEST(a_circle_that_may_end_is_no_deadlock)
+{
+    hold_each_other();
+    link_waits(false);
+    shown();
+    assert_has("  circular wait: 10 main waits for a lock (0x7f00…000), held by 11 worker\n"
+               "                 11 worker waits for a lock (0x7f00…000), held by 10 main\n");
+    teardown();
+}
+END_TEST
+
+START_TEST(who_waits_behind_a_circle_is_named_below_it)
+{
+    const struct wait_side joins = {.thing = THING_THREAD,
+                                    .blocker = {.kind = BLOCKER_THREAD, .pid = PID, .tid = WORKER}};
+    setup();
+    const struct wait_side own = {.thing = THING_PY_LOCK,
+                                  .addr = 0x7f0000001000,
+                                  .blocker = {.kind = BLOCKER_THREAD, .pid = PID, .tid = WORKER}};
+    thread_id main = builder_thread(&b, PID, NULL);
+    thread_id worker = builder_thread(&b, WORKER, "worker");
+    builder_held(&b, main, "f@/a.py:1:3 > pthread_join!libc.so.6", &joins, LOOK_MS);
+    builder_held(&b, worker, "g@/a.py:7:9", &own, LOOK_MS);
+    look();
+    add(main, THREAD_BLOCKED, 0);
+    add(worker, THREAD_BLOCKED, 0);
+    link_waits(true);
+    shown();
+    assert_has("  deadlock: 11 worker waits for a lock (0x7f00…000), held by itself\n"
+               "  behind it: 10 main waits for thread 11 worker to end\n");
+    teardown();
+}
+END_TEST
+
+START_TEST(an_owner_that_is_gone_is_told)
+{
+    const struct wait_side side = {.thing = THING_MUTEX,
+                                   .addr = 0x7f0000001000,
+                                   .blocker = {.kind = BLOCKER_GONE, .pid = PID, .tid = 99}};
+    setup();
+    thread_id main = builder_thread(&b, PID, NULL);
+    builder_held(&b, main, "f!app > pthread_mutex_lock!libc.so.6", &side, LOOK_MS);
+    look();
+    add(main, THREAD_BLOCKED, 0);
+    shown();
+    assert_has("  owner gone: 10 main waits for a mutex (0x7f00…000), held by 99, which is not\n"
+               "            a thread of this process (it has ended, or the lock was inherited\n"
+               "            by fork)\n");
+    teardown();
+}
+END_TEST
+
+START_TEST(who_has_the_gil_and_who_waits_for_it)
+{
+    setup();
+    thread_id main = builder_thread(&b, PID, NULL);
+    thread_id worker = builder_thread(&b, WORKER, "worker");
+    builder_run(&b, main, "f@/a.py:1:3", LOOK_MS, LOOK_MS);
+    builder_run(&b, worker, "g@/a.py:7:9 > [waiting for GIL]", LOOK_MS, 0);
+    look();
+    struct dumped *t = add(main, THREAD_RUNNING, 490);
+    t->gil.gil = PY_GIL_HOLDING;
+    t->python_threads[0] = 0x5000;
+    t = add(worker, THREAD_BLOCKED, 0);
+    t->gil = (struct py_gil_state){.gil = PY_GIL_WAITING, .holder = 0x5000};
+    t->side = (struct wait_side){.thing = THING_GIL,
+                                 .blocker = {.kind = BLOCKER_THREAD, .pid = PID, .tid = PID}};
+    shown();
+    assert_has("10 main           runs, holds the GIL, 98% of the time\n");
+    assert_has("11 worker         waits for the GIL, held by 10 main, for 0.5 s or more\n");
+    teardown();
+}
+END_TEST
+
+START_TEST(a_call_has_its_object)
+{
+    setup();
+    thread_id main = builder_thread(&b, PID, NULL);
+    builder_run(&b, main, "load!app > read /data/x [blocked]", LOOK_MS, 0);
+    look();
+    struct dumped *t = add(main, THREAD_BLOCKED, 0);
+    t->syscall = SYS_read;
+    (void)snprintf(t->object, sizeof t->object, "/data/x");
+    shown();
+    assert_has("10 main           in read of /data/x\n");
+    teardown();
+}
+END_TEST
+
+START_TEST(threads_that_end_or_cannot_be_captured_are_there)
+{
+    setup();
+    thread_id main = builder_thread(&b, PID, NULL);
+    thread_id worker = builder_thread(&b, WORKER, "worker");
+    builder_run(&b, main, "main!app", LOOK_MS, LOOK_MS);
+    builder_run(&b, worker, "run!app", LOOK_MS, LOOK_MS);
+    look();
+    add(main, THREAD_RUNNING, 100)->sampled = false;
+    struct dumped *t = add(worker, THREAD_RUNNING, 100);
+    t->ended = true;
+    shown();
+    assert_has("10 main           not captured in time");
+    assert_has("11 worker         runs, ended since");
+    teardown();
+}
+END_TEST
+
+START_TEST(equal_stacks_are_one_entry)
+{
+    setup();
+    thread_id first = builder_thread(&b, WORKER, "worker-0");
+    thread_id second = builder_thread(&b, WORKER + 1, "worker-1");
+    builder_run(&b, first, "run!app > wait!app", LOOK_MS, LOOK_MS);
+    builder_run(&b, second, "run!app > wait!app", LOOK_MS, LOOK_MS);
+    look();
+    add(first, THREAD_RUNNING, 250);
+    add(second, THREAD_RUNNING, 500);
+    shown();
+    assert_has("2 x worker-*      run, 75% of the time\n"
+               "  11, 12\n"
+               "    wait\n"
+               "    run\n");
     teardown();
 }
 END_TEST
@@ -266,4 +399,8 @@ CHECK_MAIN("dump_text", 20, a_thread_that_runs_has_its_share_of_the_time,
            a_thread_that_moved_has_the_places_of_the_whole_look,
            a_thread_that_stayed_in_one_function_has_none,
            a_thread_that_did_not_stop_is_said_to_be_of_an_earlier_look,
-           who_holds_a_lock_is_named_in_the_line, a_deadlock_comes_first)
+           who_holds_a_lock_is_named_in_the_line, a_deadlock_comes_first,
+           a_circle_that_may_end_is_no_deadlock, who_waits_behind_a_circle_is_named_below_it,
+           an_owner_that_is_gone_is_told, who_has_the_gil_and_who_waits_for_it,
+           a_call_has_its_object, threads_that_end_or_cannot_be_captured_are_there,
+           equal_stacks_are_one_entry)
