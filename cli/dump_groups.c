@@ -221,9 +221,9 @@ static double cpu_share(const struct dump *d, const struct dump_group *g,
     return d->look_ns < LEAST_NS || c->counted < g->n || share < 0.01 ? -1 : fmin(share, 1);
 }
 
-/* Of threads that all ran.  SAID: the dump's first line has that. */
+/* Of threads that all ran, behind their STATE.  SAID: the dump's first line has that. */
 static void add_ran(const struct dump *d, const struct dump_group *g, const struct group_counts *c,
-                    const struct dump_style *style, bool said, struct text *out)
+                    const struct dump_style *style, bool said, const char *state, struct text *out)
 {
     double share = cpu_share(d, g, c);
     bool blocked = c->blocked == g->n;
@@ -232,8 +232,8 @@ static void add_ran(const struct dump *d, const struct dump_group *g, const stru
         text_add(out, ", ran between the looks");
     else if ((blocked || queues) && (share >= 0 || !said))
         text_add(out, share >= 0 ? ", ran" : ", ran meanwhile");
-    else if (share >= 0)
-        text_add(out, ",");
+    else if (share >= 0 && strchr(state, ',')) /* "runs, holds the GIL" */
+        text_add(out, ", on a CPU");
     if (share >= 0)
         text_addf(out, "%s %.0f%% of the time", style->twice ? "," : "", 100 * share);
     double waited = (double)c->queue_ns / ((double)d->look_ns * (double)g->n);
@@ -243,12 +243,12 @@ static void add_ran(const struct dump *d, const struct dump_group *g, const stru
 
 /* How long they have done so, and who ran, where the first line of the dump does not say it. */
 static void add_time(const struct dump *d, const struct dump_group *g,
-                     const struct dump_style *style, struct text *out)
+                     const struct dump_style *style, const char *state, struct text *out)
 {
     struct group_counts c = count(d, g);
     bool said = d->all_ran || (!d->any_ran && !style->twice);
     if (c.ran == g->n) {
-        add_ran(d, g, &c, style, said, out);
+        add_ran(d, g, &c, style, said, state, out);
     } else if (said) {
         return;
     } else if (c.blocked == g->n && !c.ran && c.counted == g->n) {
@@ -286,7 +286,7 @@ static void add_state(const struct dump *d, const struct dump_group *g,
         dump_words_plural(first.s, out);
     else
         text_add(out, first.s);
-    add_time(d, g, style, out);
+    add_time(d, g, style, first.s, out);
     text_release(&first);
     text_release(&other);
 }

@@ -255,7 +255,7 @@ class Text(unittest.TestCase):
         with native("spin") as target:
             lines = dump(target.pid)
             self.assertRegex(" ".join(lines[:2]), r"2 threads, 1 of them ran in the 0\.\d+ s ")
-            self.assertRegex("\n".join(lines), r"(?m)^\d+ spinner +(runs, \d+% of the time|"
+            self.assertRegex("\n".join(lines), r"(?m)^\d+ spinner +(runs \d+% of the time|"
                          r"waits for a CPU, ran \d+% of the time)(, waited for a CPU \d+%)?$")
             self.assertRegex(" ".join(" ".join(lines).split()),
                              rf"{target.pid} main waits for {os.getpid()} \(\S+\), which has "

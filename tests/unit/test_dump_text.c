@@ -108,14 +108,14 @@ static void assert_state(const char *stack, enum thread_state state, int64_t cpu
 
 START_TEST(a_thread_that_runs_has_its_share_of_the_time)
 {
-    assert_state("solve!app", THREAD_RUNNING, 480, "runs, 96% of the time");
+    assert_state("solve!app", THREAD_RUNNING, 480, "runs 96% of the time");
 }
 END_TEST
 
 START_TEST(a_thread_that_only_asks_again_spins)
 {
     assert_state("main!app > cuCtxSynchronize!libcuda.so.1", THREAD_RUNNING, 480,
-                 "spins for the GPU, 96% of the time");
+                 "spins for the GPU 96% of the time");
 }
 END_TEST
 
@@ -179,7 +179,7 @@ START_TEST(a_thread_that_moved_has_the_places_of_the_whole_look)
     look();
     add(main, THREAD_RUNNING, 100);
     shown();
-    assert_has("\n10 main           runs, 20% of the time\n"
+    assert_has("\n10 main           runs 20% of the time\n"
                "  over the look: 80% in run > fetch > [read], 20% in run > parse\n"
                "    parse\n");
     teardown();
@@ -334,7 +334,7 @@ START_TEST(who_has_the_gil_and_who_waits_for_it)
     t->side = (struct wait_side){.thing = THING_GIL,
                                  .blocker = {.kind = BLOCKER_THREAD, .pid = PID, .tid = PID}};
     shown();
-    assert_has("10 main           runs, holds the GIL, 98% of the time\n");
+    assert_has("10 main           runs, holds the GIL, on a CPU 98% of the time\n");
     assert_has("11 worker         waits for the GIL, held by 10 main, for 0.5 s or more\n");
     teardown();
 }
@@ -384,7 +384,7 @@ START_TEST(equal_stacks_are_one_entry)
     add(first, THREAD_RUNNING, 250);
     add(second, THREAD_RUNNING, 500);
     shown();
-    assert_has("2 x worker-*      run, 75% of the time\n"
+    assert_has("2 x worker-*      run 75% of the time\n"
                "  11, 12\n"
                "    wait\n"
                "    run\n");
