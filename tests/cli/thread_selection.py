@@ -89,7 +89,7 @@ input()
 
 def dumped(pid, *options):
     """The exit code of a dump of PID, and its threads by tid."""
-    code, out, _, _ = run("dump", "--json", "-p", pid, *options, user=False)
+    code, out, _, _ = run("dump", "--now", "--json", "-p", pid, *options, user=False)
     return code, {thread["tid"]: thread for process in json.loads(out)["processes"]
                   for thread in process["threads"]}
 

@@ -92,7 +92,7 @@ def harmful(log, rejects):
 def told_by_dump(command, printed):
     """Does it say of each thread that its stack is less than whole, or show all of it?  Then what
     failed was noticed, or lost nothing."""
-    if command == "dump --json":
+    if "--json" in command:
         # each says "complete": true or false
         return bool(json.loads(printed)["processes"][0]["threads"])
     threads = [part for part in re.split(r"^(?=\d)", printed, flags=re.M) if "\n    " in part]

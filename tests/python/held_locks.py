@@ -7,6 +7,7 @@ usage: held_locks.py WALLSPY (or, as the target: held_locks.py target SEED)"""
 import collections
 import contextlib
 import ctypes
+import json
 import os
 import queue
 import random
@@ -231,9 +232,9 @@ def record_once(wallspy):
     trace = ""
     with Target([sys.executable, os.path.abspath(__file__), TARGET, seed], "ready") as target:
         for _ in range(DUMPS):
-            ran = succeed([wallspy, "dump", "--json", "-p", target.pid],
+            ran = succeed([wallspy, "dump", "--now", "--json", "-p", target.pid],
                           environment={"WALLSPY_TRACE": "wait"})
-            if '"deadlock":true' in ran.stdout.replace(" ", ""):
+            if json.loads(ran.stdout)["circles"]:
                 raise NotSo(ran.stdout)
             trace += ran.stderr
         target.say("\n")
