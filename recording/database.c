@@ -80,6 +80,7 @@ static void open_memory(struct database *d, const void *bytes, size_t len)
                                              flags | (bytes ? 0 : SQLITE_DESERIALIZE_FREEONCLOSE)));
     if (d->code == SQLITE_OK && !bytes)
         database_note(d, sqlite3_file_control(d->db, "main", SQLITE_FCNTL_SIZE_LIMIT, &most));
+    database_run(d, "PRAGMA temp_store=MEMORY;"); /* no file of its own in /var/tmp */
 }
 
 void database_create(struct database *d, const char *path)

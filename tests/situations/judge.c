@@ -200,7 +200,8 @@ static void add_files(struct text *out, const struct profile *p)
     }
 }
 
-/* All that is printed of P; FILES: and what is in its files of all formats. */
+/* All that is printed of P, and all fields that it has; FILES: and what is in its files of all
+ * formats. */
 static void add_all(struct text *out, const struct profile *p, bool files)
 {
     const struct view_options options = {0};
@@ -214,6 +215,7 @@ static void add_all(struct text *out, const struct profile *p, bool files)
     answer_write(&table, WIDTH, out);
     (void)quality_text(p, out);
     ledger_write(&findings.ledger, WIDTH, out);
+    (void)fixture_add(out, p, NULL);
     findings_release(&findings);
     table_release(&table);
     groups_release(&groups);

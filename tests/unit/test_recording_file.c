@@ -12,7 +12,8 @@
 #include "tests/support/check_main.h"
 #include "tests/support/profile_builder.h"
 
-static char path[] = "/tmp/wallspy-test-recording.XXXXXX";
+static const char pattern[] = "/tmp/wallspy-test-recording.XXXXXX";
+static char path[sizeof pattern];
 
 struct bytes {
     char *s;
@@ -245,6 +246,7 @@ END_TEST
 
 static void set_up(void)
 {
+    memcpy(path, pattern, sizeof pattern);
     int fd = mkstemp(path);
     ck_assert_int_ge(fd, 0);
     (void)close(fd);
