@@ -14,6 +14,11 @@ int64_t clock_now_ns(void)
     return read_ns(CLOCK_MONOTONIC);
 }
 
+int64_t clock_utc_ns(void)
+{
+    return read_ns(CLOCK_REALTIME);
+}
+
 int64_t clock_cpu_ns(void)
 {
     return read_ns(CLOCK_THREAD_CPUTIME_ID);

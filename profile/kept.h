@@ -4,6 +4,14 @@
 
 #include "profile/profile.h"
 
+/* When the profile's time 0 was, by two clocks; 0: unknown. */
+struct profile_origin {
+    int64_t utc_ns;       /* since 1970 */
+    int64_t monotonic_ns; /* clock_now_ns() */
+};
+void profile_set_origin(struct profile *p, const struct profile_origin *origin);
+const struct profile_origin *profile_origin(const struct profile *p);
+
 uint32_t profile_module_count(const struct profile *p); /* ids run from 1 to this; so the next */
 uint32_t profile_func_count(const struct profile *p);
 const struct lock_name *profile_lock_names(const struct profile *p, size_t *ret_n);

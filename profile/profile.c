@@ -419,6 +419,16 @@ const struct exact_time *profile_exact_time(const struct profile *p)
     return &p->threads.exact;
 }
 
+void profile_set_origin(struct profile *p, const struct profile_origin *origin)
+{
+    p->origin = *origin;
+}
+
+const struct profile_origin *profile_origin(const struct profile *p)
+{
+    return &p->origin;
+}
+
 void profile_set_exact_time(struct profile *p, const struct exact_time *e)
 {
     p->threads.exact = *e;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/hash.h"
+#include "profile/kept.h"
 #include "profile/metadata.h"
 #include "profile/profile.h"
 #include "profile/stack_tree.h"
@@ -16,6 +17,7 @@ struct located {
 struct profile {
     size_t limit;
     int64_t end_ns;
+    struct profile_origin origin;
     frame_id storage_full;
     struct strings strings;
     struct stack_tree stacks;

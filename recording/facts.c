@@ -49,16 +49,20 @@ static int64_t meta(struct database *db, const char *key)
 static bool read_meta(struct facts *ret, struct rows *rows, struct database *db)
 {
     const int64_t most = INT64_C(1) << 58;
+    const int64_t most_utc_ns = INT64_C(1) << 62; /* the year 2116 */
     ret->end_ns = meta(db, "end_ns");
     ret->exact = (struct exact_time){.step_ns = meta(db, "step_ns"),
                                      .every = meta(db, "exact_every"),
                                      .since_ns = meta(db, "exact_since_ns")};
+    ret->origin = (struct profile_origin){meta(db, "start_utc_ns"), meta(db, "start_monotonic_ns")};
     if (db->code == SQLITE_OK && meta(db, "complete") != 1)
         return say(rows, "a recording that was not finished");
     bool good = ret->end_ns >= 0 && ret->end_ns <= most && ret->exact.step_ns >= 0 &&
                 ret->exact.step_ns <= most && ret->exact.every >= 0 &&
                 ret->exact.every <= MOST_EVERY && ret->exact.since_ns >= -most &&
-                ret->exact.since_ns <= most;
+                ret->exact.since_ns <= most && ret->origin.utc_ns >= 0 &&
+                ret->origin.utc_ns <= most_utc_ns && ret->origin.monotonic_ns >= 0 &&
+                ret->origin.monotonic_ns <= most_utc_ns;
     return good || say(rows, "damaged: a time in table meta is none");
 }
 

@@ -1,11 +1,13 @@
 /* The facts of a recording as a whole: tables meta, text and metric. */
 #pragma once
 
+#include "profile/kept.h"
 #include "recording/rows.h"
 
 struct facts {
     int64_t end_ns;
     struct exact_time exact;
+    struct profile_origin origin;
     double numbers[METRIC_COUNT];
 };
 /* Checks that the file is a recording of this major version, that is whole, and reads its facts;

@@ -416,6 +416,7 @@ static void read_all(struct reader *r)
     for (enum table_kind kind = 0; kind < TABLE_KINDS; kind++)
         if (!read_table(r, kind))
             return;
+    profile_set_origin(r->p, &facts.origin);
     profile_set_exact_time(r->p, &facts.exact);
     profile_end(r->p, facts.end_ns);
     facts_set(&facts, r->p);

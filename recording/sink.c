@@ -173,6 +173,12 @@ void sink_metric(struct sink *s, enum metric m, double value)
     database_finish(&s->db, s->metric);
 }
 
+void sink_origin(struct sink *s, const struct profile_origin *origin)
+{
+    set_meta(s, "start_utc_ns", origin->utc_ns);
+    set_meta(s, "start_monotonic_ns", origin->monotonic_ns);
+}
+
 void sink_exact_time(struct sink *s, const struct exact_time *e)
 {
     set_meta(s, "step_ns", e->step_ns);

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "profile/profile.h"
+#include "profile/kept.h"
 
 struct sink;
 /* Creates the file PATH, which must not be there; NULL: in memory.  TEXTS has the texts of all ids
@@ -13,6 +13,7 @@ struct sink *sink_new(const char *path, const struct profile *texts);
 
 void sink_text(struct sink *s, const char *key, const char *text);
 void sink_metric(struct sink *s, enum metric m, double value);
+void sink_origin(struct sink *s, const struct profile_origin *origin);
 void sink_exact_time(struct sink *s, const struct exact_time *e);
 void sink_host(struct sink *s, const struct profile_host *host);
 void sink_mount(struct sink *s, mount_id id, const struct profile_mount *m);

@@ -119,8 +119,11 @@ ORDER BY sum(s.near_faults) DESC;
 
 -- 7. What did one thread do, one thing after the other?
 CREATE VIEW time_line AS
-SELECT t.tid, t.name, round(r.start / 1e9, 3) AS at_s, round(r.wall / 1e6, 1) AS ms,
-  state.name AS state, p.function, p.python, p.python_file AS file, p.python_line AS line,
+SELECT t.tid, t.name, round(r.start / 1e9, 3) AS at_s,
+  strftime('%Y-%m-%dT%H:%M:%fZ', (
+    SELECT nullif(value, 0) FROM meta WHERE key = 'start_utc_ns') / 1e9 + r.start / 1e9,
+    'unixepoch') AS utc,
+  round(r.wall / 1e6, 1) AS ms, state.name AS state, p.function, p.python, p.python_file AS file, p.python_line AS line,
   w.call, w.object, w.who, r.stack
 FROM run r JOIN thread t ON t.id = r.thread JOIN state ON state.id = r.state
   LEFT JOIN places p ON p.stack = r.stack LEFT JOIN wait_words w ON w.wait = r.wait

@@ -16,6 +16,7 @@ static void put_facts(struct sink *s, const struct profile *p)
     const struct lock_name *locks = profile_lock_names(p, &n);
     for (size_t i = 0; i < n; i++)
         sink_lock(s, (uint32_t)i + 1, &locks[i]);
+    sink_origin(s, profile_origin(p));
     sink_exact_time(s, profile_exact_time(p));
     sink_host(s, profile_see_host(p));
 }

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/minmax.h"
+#include "profile/kept.h"
 #include "target/elf_store.h"
 #include "worker/backlog.h"
 #include "worker/batch.h"
@@ -155,6 +156,7 @@ int recording_start(struct recording *r, struct err *err)
     if (!r->config.sampler.single_shot)
         r->evidence = evidence_new(r->profile, r->processes.all, r->processes.n);
     r->origin_ns = clock_now_ns();
+    profile_set_origin(r->profile, &(struct profile_origin){clock_utc_ns(), r->origin_ns});
     return sampler_start(r->sampler, err);
 }
 

@@ -2,6 +2,7 @@
 import os
 import pathlib
 import sqlite3
+import time
 import unittest
 
 from support.cases import FolderTest
@@ -58,8 +59,11 @@ class Kept(FolderTest):
         self.assertEqual(self.wallspy("export", "run.json", "-f", "folded").code, 1)
 
     def test_anybody_can_ask_it(self):
+        before = time.time()
         self.record("-q")
         with sqlite3.connect("run.wallspy") as file:
+            days, = file.execute("SELECT julianday(utc) FROM time_line").fetchone()
+            self.assertTrue(before - 1 < (days - 2440587.5) * 86400 < time.time())
             (integrity,) = file.execute("PRAGMA integrity_check").fetchone()
             seconds, call_, *_ = file.execute("SELECT blocked_s, call FROM top_waits").fetchone()
         self.assertEqual(integrity, "ok")

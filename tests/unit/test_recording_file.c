@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "profile/kept.h"
 #include "recording/recording_file.h"
 #include "summary/groups.h"
 #include "tests/support/check_main.h"
@@ -35,6 +36,7 @@ static struct profile *make_profile(void)
     builder_missed(&b, worker, 500);
     profile_set_text(b.p, "host", "h\xff");
     profile_set_number(b.p, METRIC_SEEN_SHARE, 0.75);
+    profile_set_origin(b.p, &(struct profile_origin){1700000000123456789, 12345});
     profile_end(b.p, 1000000000);
     return b.p;
 }
@@ -74,6 +76,8 @@ START_TEST(what_was_recorded_comes_back)
     ck_assert_str_eq(profile_metadata_text(p, "host"), "h?");
     ck_assert(profile_number(p, METRIC_SEEN_SHARE) == 0.75);
     ck_assert_int_eq(profile_end_ns(p), 1000000000);
+    ck_assert_int_eq(profile_origin(p)->utc_ns, 1700000000123456789);
+    ck_assert_int_eq(profile_origin(p)->monotonic_ns, 12345);
     struct bytes again = record(p);
     struct profile *twice = recording_bytes_read(again.s, again.len, "x", &err);
     ck_assert_ptr_nonnull(twice);
@@ -131,6 +135,8 @@ static const struct {
     {"PRAGMA application_id=7", "a SQLite file, but no recording of wallspy's"},
     {"PRAGMA user_version=9", "a recording of schema version 9: this wallspy reads version 1"},
     {"UPDATE meta SET value = 0 WHERE key = 'complete'", "a recording that was not finished"},
+    {"UPDATE meta SET value = -1 WHERE key = 'start_utc_ns'",
+     "damaged: a time in table meta is none"},
     {"UPDATE meta SET value = -1 WHERE key = 'end_ns'", "damaged: a time in table meta is none"},
     {"DROP TABLE metric; CREATE VIEW metric AS SELECT 'x' AS key, 1 AS value",
      "damaged: one of its tables is missing"},
