@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "exporter/exporter.h"
 #include "profile/kept.h"
 #include "recording/recording_file.h"
 #include "summary/groups.h"
@@ -85,6 +86,54 @@ START_TEST(what_was_recorded_comes_back)
     profile_free(p);
     free(again.s);
     free(file.s);
+}
+END_TEST
+
+/* What a speedscope file has of P. */
+static struct bytes speedscope(const struct profile *p)
+{
+    struct bytes ret = {NULL, 0};
+    struct export_notes notes;
+    FILE *file = open_memstream(&ret.s, &ret.len);
+    ck_assert_int_eq(
+        exporter_write(exporter_default(), p, &(struct view_options){0}, NULL, 0, file, &notes), 0);
+    (void)fclose(file);
+    return ret;
+}
+
+/* Within steps of time its runs are joined, and its ended threads folded. */
+START_TEST(a_coarse_one_comes_back_as_it_is)
+{
+    enum { LIMIT = 1 << 18, RUNS = 4000, ENDED = 200, CALLEES = 7 };
+    struct profile_builder b = builder_start_within(LIMIT, 100, "python3");
+    thread_id busy = builder_thread(&b, 100, NULL);
+    for (int i = 0; i < ENDED; i++) {
+        thread_id id = builder_thread(&b, 1000 + i, "job");
+        builder_run(&b, id, "work!app", 10, 10);
+        profile_get_thread(b.p, id)->ended = true;
+        profile_end_thread(b.p, id, 10000000);
+    }
+    for (int i = 0; i < RUNS; i++) {
+        char stack[] = "main@/a.py:1:1 > f0@/a.py:2:2";
+        stack[strlen("main@/a.py:1:1 > f")] = (char)('0' + i % CALLEES);
+        builder_run(&b, busy, stack, 10, i % 3 ? 10 : 0);
+    }
+    profile_end(b.p, RUNS * INT64_C(10000000));
+    ck_assert_int_gt(profile_time_step_ns(b.p), 0);
+    ck_assert(profile_number(b.p, METRIC_THREADS_FOLDED) > 0);
+    struct bytes file = record(b.p);
+    struct err err = {0};
+    struct profile *p = recording_bytes_read(file.s, file.len, "x", &err);
+    ck_assert_msg(p != NULL, "%s", err.text);
+    ck_assert_int_eq(profile_time_step_ns(p), profile_time_step_ns(b.p));
+    struct bytes before = speedscope(b.p);
+    struct bytes after = speedscope(p);
+    ck_assert(before.len == after.len && memcmp(before.s, after.s, before.len) == 0);
+    free(before.s);
+    free(after.s);
+    free(file.s);
+    profile_free(p);
+    profile_free(b.p);
 }
 END_TEST
 
@@ -264,5 +313,6 @@ static void tear_down(void)
 }
 
 CHECK_MAIN_WITH("recording_file", 30, set_up, tear_down, what_was_recorded_comes_back,
-                a_file_may_have_only_some_processes, what_is_wrong_is_one_error,
-                a_cut_file_and_no_file_are_one_error, changed_bytes_do_no_harm)
+                a_coarse_one_comes_back_as_it_is, a_file_may_have_only_some_processes,
+                what_is_wrong_is_one_error, a_cut_file_and_no_file_are_one_error,
+                changed_bytes_do_no_harm)
