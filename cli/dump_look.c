@@ -8,7 +8,6 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/minmax.h"
 #include "target/proc.h"
 
 enum {
