@@ -112,7 +112,7 @@ static void on_sample(void *ctx, thread_id thread, const struct sample_message *
     keep_arguments(d, s);
 }
 
-/* Threads that could not be captured in time are in the dump too. */
+/* Threads that could not be captured in time are in the dump too, with what /proc says of them. */
 static void add_missing(struct dump *dump)
 {
     uint32_t threads = profile_thread_count(dump->profile);
@@ -120,13 +120,12 @@ static void add_missing(struct dump *dump)
         const struct profile_thread *t = profile_see_thread(dump->profile, (thread_id){i});
         if (find(dump, (thread_id){i}))
             continue;
-        *add(dump, (thread_id){i}) =
-            (struct dumped){.thread = {i},
-                            .pid = profile_see_process(dump->profile, t->process)->pid,
-                            .tid = t->tid,
-                            .state = THREAD_RUNNING_OR_RUNNABLE,
-                            .gil = {.gil = PY_GIL_ABSENT},
-                            .syscall = -2};
+        struct dumped *d = add(dump, (thread_id){i});
+        *d = (struct dumped){.thread = {i},
+                             .pid = profile_see_process(dump->profile, t->process)->pid,
+                             .tid = t->tid,
+                             .gil = {.gil = PY_GIL_ABSENT}};
+        (void)dump_proc_read(d);
     }
 }
 
@@ -194,8 +193,8 @@ static int capture(const struct options *o, struct recording *r, const pid_t *pi
         return exit_code_of_errno(error);
     }
     watchdog_watch(recording_sampler(r), 0, false);
-    *ret_look_ns = look_ns(o) ? dump_look_run(r, look_ns(o), o->subprocesses) : 0;
     watchdog_expect_end();
+    *ret_look_ns = look_ns(o) ? dump_look_run(r, look_ns(o), o->subprocesses) : 0;
     recording_finish(r, NULL, NULL);
     warn_of_names(recording_profile(r));
     return EXIT_OK;

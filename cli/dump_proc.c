@@ -38,25 +38,37 @@ static void read_call(struct dumped *t)
     memcpy(t->args, call.args, sizeof t->args);
 }
 
+static bool read_stat(const struct dumped *t, struct task_stat *ret)
+{
+    char text[PROC_TEXT_BYTES];
+    ssize_t len = proc_read_text(t->pid, t->tid, "stat", text, sizeof text);
+    return len > 0 && task_stat_parse(text, (size_t)len, ret) == 0 && ret->state != 'Z';
+}
+
+bool dump_proc_read(struct dumped *t)
+{
+    struct task_stat stat;
+    t->syscall = -2;
+    t->state = THREAD_RUNNING_OR_RUNNABLE;
+    if (!read_stat(t, &stat))
+        return false;
+    t->state = state_of(stat.state);
+    if (t->state == THREAD_BLOCKED)
+        read_call(t);
+    return true;
+}
+
 static void add_thread(void *ctx, pid_t tid)
 {
     struct filled *f = ctx;
     struct profile *p = f->dump->profile;
-    char text[PROC_TEXT_BYTES];
     struct task_stat stat;
-    ssize_t len = proc_read_text(f->pid, tid, "stat", text, sizeof text);
-    if (len <= 0 || task_stat_parse(text, (size_t)len, &stat) < 0 || stat.state == 'Z')
+    struct dumped t = {
+        .pid = f->pid, .tid = tid, .sampled = true, .shot = true, .gil = {.gil = PY_GIL_ABSENT}};
+    if (!read_stat(&t, &stat) || !dump_proc_read(&t))
         return;
-    thread_id thread = profile_thread(p, f->process, tid, profile_string(p, stat.comm), 0);
-    profile_get_thread(p, thread)->main = tid == f->pid;
-    struct dumped t = {.thread = thread,
-                       .pid = f->pid,
-                       .tid = tid,
-                       .sampled = true,
-                       .shot = true,
-                       .state = state_of(stat.state),
-                       .gil = {.gil = PY_GIL_ABSENT}};
-    read_call(&t);
+    t.thread = profile_thread(p, f->process, tid, profile_string(p, stat.comm), 0);
+    profile_get_thread(p, t.thread)->main = tid == f->pid;
     dumped_read_wchan(&t);
     f->dump->threads = array_reserve(f->dump->threads, &f->dump->capacity, f->dump->n + 1,
                                      sizeof *f->dump->threads);

@@ -160,8 +160,8 @@ static void add_off_call(const struct dump *d, const struct dumped *t, bool numb
 void dump_words_state(const struct dump *d, const struct dumped *t, const struct dump_style *style,
                       bool numbered, struct text *out)
 {
-    if (!t->sampled)
-        text_add(out, t->ended ? "has ended" : "not captured in time");
+    if (!t->sampled && t->ended)
+        text_add(out, "has ended");
     else if (t->state == THREAD_BLOCKED)
         add_blocked(d, t, style, numbered, out);
     else
@@ -172,7 +172,9 @@ void dump_words_state(const struct dump *d, const struct dumped *t, const struct
         text_add(out, ", ended since");
     else if (t->sampled && !t->shot)
         text_add(out, ", and did not stop for the last look");
-    if (t->wchan[0] && (style->full || d->from_proc))
+    if (!t->sampled && !t->ended)
+        text_add(out, ", not captured in time");
+    if (t->wchan[0] && (style->full || d->from_proc || !t->sampled))
         add_tame(out, " (kernel: ", t->wchan, ")");
     if (t->sampled && !t->complete && !d->from_proc)
         text_add(out, ", stack incomplete");

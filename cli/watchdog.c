@@ -151,7 +151,7 @@ static void look_at_end(void)
     bool reads = len > 0 && syscall_state_parse(text, (size_t)len, &call) == 0 &&
                  (call.number == SYS_process_vm_readv || call.number == SYS_pread64);
     looks = reads ? looks + 1 : 0;
-    if (looks >= END_LOOKS)
+    if (looks >= (dog.show ? HANG_LOOKS - 1 : END_LOOKS))
         be_overdue(s, tid, "memory of a process was not read in time");
 }
 
@@ -216,27 +216,17 @@ static bool is_stuck(pid_t tid, uint64_t *runs)
     return *runs && *runs == before && is_asleep(tid, "D");
 }
 
-static pid_t hung_thread(void)
+/* Is the main thread, which alone prints?  What the sampler's reads look_at_end() ends. */
+static bool main_hangs(void)
 {
-    static struct {
-        uint64_t runs;
-        int looks;
-    } seen[2];
-    struct sampler *s = atomic_load(&dog.sampler);
-    pid_t tids[2] = {getpid(), 0};
-    pid_t hung = 0;
-    if (s)
-        (void)sampler_holding_since_ns(s, &tids[1]);
-    for (int i = 0; i < 2; i++) {
-        seen[i].looks = is_stuck(tids[i], &seen[i].runs) ? seen[i].looks + 1 : 0;
-        if (seen[i].looks >= HANG_LOOKS - 1)
-            hung = tids[i];
-    }
-    return hung;
+    static uint64_t runs;
+    static int looks;
+    looks = is_stuck(getpid(), &runs) ? looks + 1 : 0;
+    return looks >= HANG_LOOKS - 1;
 }
 
-/* FILE NULL: it is memory that thread TID of ours waits for. */
-static void tell_hang(const struct waited_file *file, pid_t tid)
+/* FILE NULL: it is memory that the main thread waits for. */
+static void tell_hang(const struct waited_file *file)
 {
     struct text what = {0};
     text_add(&what, "");
@@ -248,7 +238,7 @@ static void tell_hang(const struct waited_file *file, pid_t tid)
         text_add(&what, ")");
     } else {
         text_add(&what, "memory of the process");
-        add_wait(tid, &what);
+        add_wait(getpid(), &what);
     }
     terminal_warn("%s has not been read for a second. This is what /proc says without it.", what.s);
     text_release(&what);
@@ -259,10 +249,9 @@ static void look_at_hang(void)
     int i = 0;
     while (i < FILE_USE_THREADS && files[i].looks < HANG_LOOKS - 1)
         i++;
-    pid_t tid = hung_thread();
-    if (i == FILE_USE_THREADS && !tid)
+    if (!main_hangs() && i == FILE_USE_THREADS)
         return;
-    tell_hang(i < FILE_USE_THREADS ? &files[i] : NULL, tid);
+    tell_hang(i < FILE_USE_THREADS ? &files[i] : NULL);
     _exit(dog.show(dog.show_ctx));
 }
 

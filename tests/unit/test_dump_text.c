@@ -367,7 +367,7 @@ START_TEST(threads_that_end_or_cannot_be_captured_are_there)
     struct dumped *t = add(worker, THREAD_RUNNING, 100);
     t->ended = true;
     shown();
-    assert_has("10 main           not captured in time");
+    assert_has("10 main           runs, not captured in time");
     assert_has("11 worker         runs, ended since");
     teardown();
 }
