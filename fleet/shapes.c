@@ -36,8 +36,8 @@ static uint32_t step(struct shapes *s, uint32_t at, uint32_t function)
     return s->n_tree;
 }
 
-/* The id of the functions on WAY with a role of at most MOST, the last LIBRARY one only if ONLY_OWN
- * is set.  Calls of a function by itself count once. */
+/* The id of the functions on WAY with a role of at most MOST.  ONLY_OWN: of those of their own, and
+ * of the first one of a library below them.  Calls of a function by itself count once. */
 static uint32_t trace(struct shapes *s, const struct fleet *f, const struct way *way,
                       enum function_role most, bool only_own)
 {
@@ -78,6 +78,7 @@ static struct shape measure(struct shapes *s, const struct fleet *f, uint32_t no
     if (!ret.whole)
         ret.whole = trace(s, f, &way, FUNCTION_IS_PASSED, false);
     ret.place = ret.own ? trace(s, f, &way, FUNCTION_IS_LIBRARY, true) : ret.whole;
+    ret.own_place = ret.own ? trace(s, f, &way, FUNCTION_IS_OWN, true) : ret.whole;
     for (size_t i = 0; i < way.n && ret.root == FLEET_NONE; i++)
         if (function_of(f, way.nodes[i])->role == FUNCTION_IS_LIBRARY)
             ret.root = f->nodes[way.nodes[i]].function;

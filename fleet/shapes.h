@@ -5,10 +5,11 @@
 #include "fleet/fleet.h"
 
 struct shape {
-    uint32_t place; /* their own functions, and what these call: the same for equal ones */
-    uint32_t whole; /* all of the functions */
-    uint32_t root;  /* the outermost function; FLEET_NONE: there is none */
-    uint32_t own;   /* the node of the innermost function of their own; 0: none */
+    uint32_t own_place; /* their own functions: the same for equal ones */
+    uint32_t place;     /* the same, and what these call */
+    uint32_t whole;     /* all of the functions */
+    uint32_t root;      /* the outermost function; FLEET_NONE: there is none */
+    uint32_t own;       /* the node of the innermost function of their own; 0: none */
 };
 struct shapes {       /* zero-initialise */
     struct map known; /* node → item */

@@ -35,6 +35,13 @@ static const struct shape *shape_of(const struct judge *j, uint32_t thread)
     return shapes_of(&j->v->shapes, j->f, j->f->threads[thread].path);
 }
 
+/* Where THREAD is.  What runs below their own functions changes all the time. */
+static uint32_t place_of(const struct judge *j, uint32_t thread)
+{
+    const struct shape *s = shape_of(j, thread);
+    return doing_of(j, thread) == DOES_RUN ? s->own_place : s->place;
+}
+
 /* ---- does it stand still? ---- */
 
 static bool is_blocked(const struct judge *j, uint32_t thread)
@@ -54,10 +61,9 @@ static enum verdict_moved compare_rounds(const struct judge *j, const struct mem
         return MOVED_UNKNOWN;
     uint32_t a = j->f->processes[m->first].first_thread;
     uint32_t b = j->f->processes[m->last].first_thread;
-    uint32_t before = shape_of(j, a)->place;
     const struct fleet_thread *x = &j->f->threads[a];
     const struct fleet_thread *y = &j->f->threads[b];
-    if (before != shape_of(j, b)->place || x->lines != y->lines)
+    if (place_of(j, a) != place_of(j, b) || x->lines != y->lines)
         return MOVED;
     return y->ran == RAN_NOT ? MOVED_NOT_NO_CPU : MOVED_NOT;
 }
@@ -120,7 +126,7 @@ static uint64_t place_key(const struct judge *j, size_t member)
 {
     uint32_t thread = main_of(j, member);
     bool stopped = doing_of(j, thread) == DOES_NOTHING;
-    return hash_u64((uint64_t)shape_of(j, thread)->place << 1 | stopped) | 1;
+    return hash_u64((uint64_t)place_of(j, thread) << 1 | stopped) | 1;
 }
 
 static uint64_t whole_key(const struct judge *j, size_t member)
@@ -403,13 +409,42 @@ static void choose_odd(struct judge *j)
             v->odd = i;
 }
 
-/* Has nobody of class I moved from round to round? */
-static bool stays(const struct verdict *v, size_t i)
+/* Do all of class I spin: do they run, and were they in the same place in the first round?  Who is
+ * blocked and ran meanwhile goes on. */
+static bool spins(const struct judge *j, size_t i)
 {
-    const struct verdict_class *c = &v->classes[i];
+    const struct verdict_class *c = &j->v->classes[i];
     for (uint32_t k = 0; k < c->n; k++) {
-        enum verdict_moved moved = v->moved[v->order[c->first + k]];
-        if (moved == MOVED || moved == MOVED_UNKNOWN)
+        uint32_t member = j->v->order[c->first + k];
+        enum verdict_moved moved = j->v->moved[member];
+        if (moved == MOVED || moved == MOVED_UNKNOWN || doing_of(j, main_of(j, member)) != DOES_RUN)
+            return false;
+    }
+    return true;
+}
+
+/* Does THREAD wait for a process or an address that is none of the members? */
+static bool waits_outside(const struct judge *j, uint32_t thread)
+{
+    const struct fleet_thread *t = &j->f->threads[thread];
+    for (size_t i = 0; i < j->v->members.n; i++)
+        if (main_of(j, i) == thread)
+            return (t->other_pid || t->remote != FLEET_NONE) &&
+                   j->v->chain.next[j->v->members.items[i].last] == FLEET_NONE;
+    return false;
+}
+
+/* Were all of class I elsewhere than the others in the first round, too, and where the others are
+ * still?  They may be slow, and move. */
+static bool was_apart(const struct judge *j, size_t i)
+{
+    const struct verdict *v = j->v;
+    const struct verdict_class *c = &v->classes[i];
+    uint32_t others = place_of(j, v->classes[v->others].thread);
+    for (uint32_t k = 0; k < c->n; k++) {
+        const struct member *m = &v->members.items[v->order[c->first + k]];
+        uint32_t before = j->f->processes[m->first].first_thread;
+        if (m->rounds < 2 || place_of(j, before) == others)
             return false;
     }
     return true;
@@ -424,12 +459,15 @@ static enum verdict_kind judge(struct judge *j)
     if (v->n_classes == 1)
         return v->n_still * 2 >= n ? VERDICT_SAME : VERDICT_MOVES;
     choose_odd(j);
-    if (v->n_still * 2 >= n || (stays(v, v->odd) && stays(v, v->others)))
+    if (v->n_still * 2 >= n)
         return VERDICT_ODD;
-    /* Ranks that spin while they wait run, and one that does not run is not one of them. */
+    /* Ranks that spin while they wait run, all in one place from round to round. */
     bool most = (size_t)v->classes[v->others].n * 4 >= n * 3;
+    if (most && spins(j, v->others) && was_apart(j, v->odd))
+        return VERDICT_ODD;
+    /* One that does not run, and waits for none of them, is not one of them. */
     uint32_t odd = v->classes[v->odd].thread;
-    bool stuck = stands_still(j, odd) && doing_of(j, odd) < DOES_AWAIT;
+    bool stuck = stands_still(j, odd) && (doing_of(j, odd) < DOES_AWAIT || waits_outside(j, odd));
     return most && stuck && n > 2 ? VERDICT_ODD : VERDICT_MOVES;
 }
 
@@ -456,7 +494,7 @@ bool verdict_absent_first(const struct verdict *v, const struct fleet *f)
     if (!absent || v->kind == VERDICT_NOBODY)
         return false;
     if (v->kind != VERDICT_ODD)
-        return absent * 4 <= v->members.n;
+        return absent * 2 <= v->members.n;
     const struct verdict_class *odd = &v->classes[v->odd];
     return absent <= odd->n && f->waits[f->threads[odd->thread].wait].doing >= DOES_AWAIT;
 }

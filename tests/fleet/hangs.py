@@ -10,6 +10,7 @@ import json
 import pathlib
 import subprocess
 import sys
+import time
 
 from support.outcome import Skipped, end_with
 from support.programs import IS_ROOT, programs
@@ -17,7 +18,7 @@ from support.targets import Target
 from support.wallspy import call
 
 JOB = pathlib.Path(__file__).with_name("job.py")
-RANKS_OF_A_HOST = 8
+RANKS_OF_A_HOST, BETWEEN_ROUNDS_S = 8, 1.5
 # The way that ranks talk, how many there are, the fault, whose it is.
 HANGS = """
 ring 8 missing_collective 3    star 4 missing_collective 2    barrier 16 missing_collective 15
@@ -33,7 +34,12 @@ ring 8 file_lock 2             star 4 file_lock 3             ring 6 wait_for_th
 barrier 8 wait_for_thread 1    star 6 run_command 2           ring 8 ask_server 7
 barrier 6 ask_server 5         star 8 write_log 4             ring 4 ask_debugger 2
 star 16 finish_early 8         ring 6 finish_early 1          barrier 8 wait_for_worker 6
-ring 16 hold_the_gil 12
+ring 16 hold_the_gil 12        spin 4 load_batch 2            spin 6 stop 1
+spin 4 die 0
+"""
+# In two rounds: the others spin, so that one look finds all running.
+TWICE = """
+spin 4 compute 3    spin 4 collect_garbage 1    ring 8 compute 2
 """
 HEALTHY = """
 ring 4 uneven    star 8 uneven    barrier 16 uneven    ring 64 uneven    ring 8 long_steps
@@ -93,11 +99,14 @@ def report(lines):
                           stdout=subprocess.PIPE, timeout=60).stdout.decode()
 
 
-def look_at(way, ranks, fault, odd="-1"):
-    """The report of one job."""
+def look_at(way, ranks, fault, odd="-1", rounds=1):
+    """The report of one job, of two dumps of each rank if ROUNDS is 2."""
     with Target([sys.executable, JOB, way, ranks, fault, odd], gently=True) as job:
         lines = dump_all(job.first.split())
-        if way == "ring" and fault in RING_FAULTS:
+        if rounds == 2:
+            time.sleep(BETWEEN_ROUNDS_S)
+            lines += dump_all(job.first.split())
+        elif way == "ring" and fault in RING_FAULTS:
             check_connections(lines)
         return report(lines)
 
@@ -112,17 +121,17 @@ def is_right(text, odd):
 
 def check_chain(case, text):
     """In a ring of processes of this host each wait leads to the next: they end at the odd one."""
-    way, ranks, fault, odd = case
+    way, ranks, fault, odd = case[:4]
     if way == "ring" and fault in RING_FAULTS:
         end = f"{int(ranks) - 1} ranks wait, straight or through others, for rank {odd} ("
         assert end in text, text
 
 
-def judge(wanted, show):
+def judge(wanted, show, rounds=1):
     """How many of the cases WANTED are right, and the first lines of the others."""
     wrong = []
     for case in wanted:
-        text = look_at(*case)
+        text = look_at(*case, rounds=rounds)
         odd = case[3] if len(case) > 3 else ""
         if show:
             print(" ".join(case), "::", text.splitlines()[0], flush=True)
@@ -141,8 +150,13 @@ def check(wallspy, which="all", show=""):
     quick = which == "quick"
     hangs = [c for c in cases(HANGS, 4) if not quick or " ".join(c[:3]) in QUICK]
     healthy = [c for c in cases(HEALTHY, 3) if not quick or " ".join(c) in QUICK]
-    missed = judge(hangs, show)
+    twice = [] if quick else cases(TWICE, 4)
+    missed = judge(hangs, show) + judge(twice, show, rounds=2)
+    hangs += twice
     alarmed = judge(healthy, show)
+    if not quick:
+        alarmed += judge(healthy, show, rounds=2)
+        healthy *= 2
     print(f"{len(hangs) - len(missed)} of {len(hangs)} odd ranks in the first line, "
           f"{len(alarmed)} false alarms of {len(healthy)}")
     print(*missed, *alarmed, sep="\n")

@@ -1,13 +1,14 @@
 """A job of some ranks that compute and talk to each other, and a fault of one of them.
 
-usage: job.py WAY RANKS FAULT ODD: the WAY that they talk (ring, star, barrier, pipeline), the FAULT
-that rank ODD has in its third step, a function below; "none" is a job without one.  Prints the
-pids of the ranks, in their order, when the fault has begun; ends with its stdin.
+usage: job.py WAY RANKS FAULT ODD: the WAY that they talk (ring, star, barrier, pipeline, spin), the
+FAULT that rank ODD has in its third step, a function below; "none" is a job without one.  Prints
+the pids of the ranks, in their order, when the fault has begun; ends with its stdin.
 """
 import fcntl
 import gc
 import multiprocessing
 import os
+import queue
 import signal
 import socket
 import subprocess
@@ -116,7 +117,22 @@ class Pipeline(Ring):
             receive(self.left, size)
 
 
-WAYS = {"ring": Ring, "star": Star, "barrier": Meeting, "pipeline": Pipeline}
+class Spin:
+    """Each looks all the time if the others have come, as MPI does."""
+
+    def __init__(self, n):
+        self.come = multiprocessing.get_context("fork").RawArray("q", n)
+
+    def take_part(self, rank, n):
+        self.rank = rank
+
+    def all_reduce(self, size=BYTES):
+        self.come[self.rank] += 1
+        while min(self.come) < self.come[self.rank]:
+            pass
+
+
+WAYS = {"ring": Ring, "star": Star, "barrier": Meeting, "pipeline": Pipeline, "spin": Spin}
 
 
 # ---- faults ----
@@ -295,7 +311,14 @@ def train_step(job, step, pace):
     job.skip = False
 
 
+def prefetch():
+    """What a library's helper threads do."""
+    queue.Queue().get()
+
+
 def train(job, pace):
+    for _ in range(1 + job.rank % 3):
+        threading.Thread(target=prefetch, daemon=True).start()
     step = 0
     while True:
         step += 1

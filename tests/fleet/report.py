@@ -372,6 +372,9 @@ class Rounds(JobTest):
         spins[6] = self.busy(5)
         self.expect_nobody(job(8, spins))
         self.expect("^rank 6 .*does not move; 7 others: all_reduce", self.two(spins, spins))
+        self.expect("^rank 6 .*, moves; 7 others: all_reduce",
+                    self.two(spins, {**spins, 6: self.busy(9)}))
+        self.expect_nobody(self.two({**spins, 6: spins[0]}, spins))
 
     def test_rounds_in_any_order(self):
         dumps = self.two({2: self.busy(6)}, {2: loading()})
