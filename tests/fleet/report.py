@@ -93,6 +93,25 @@ class Forms(JobTest):
                       report(stdin=joined, *["-"])):
             self.assertEqual(other.lines[:-1], said.lines[:-1])
 
+    def test_a_long_stream(self):
+        """Its reader sees a window of it at a time: whatever lies at the window's end counts."""
+        name = 'load "b\u00e4tch" \U0001f600\n'
+        frames = [native("read"), python(name, 5), python("step", 19), python("<module>", 30),
+                  *ENTRY]
+        helper = [native("futex"), python("x" * 700, 3), python("run \u00fc", 4)]
+        dumps = job(300, {77: thread(1, frames, call="read", path="/d", kind=None)})
+        for i, one in enumerate(dumps):
+            one["processes"][0]["threads"] += [thread(100 + k, helper) for k in range(i % 9)]
+        write(pathlib.Path("dumps"), dumps)
+        said = report("dumps")
+        self.assertIn('load "b\u00e4tch" \U0001f600?', said.first)
+        for shift in 0, 1, 7, 31, 250:
+            for ascii_only in True, False:
+                lines = [json.dumps(one, ensure_ascii=ascii_only) for one in dumps]
+                stream = " " * shift + ("\n" + " " * shift).join(lines)
+                self.assertGreater(len(stream), 3 << 18)
+                self.assertEqual(report("-", stdin=stream.encode()).lines[:-1], said.lines[:-1])
+
     def test_several_processes_of_one_dump(self):
         threads = {rank: loading() if rank == 5 else waiting() for rank in range(8)}
         self.expect("^rank 5 ", [dump([process(rank, [main])
