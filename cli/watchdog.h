@@ -22,10 +22,10 @@ void watchdog_start(void);
  * STRICT: as --strict. */
 void watchdog_watch(struct sampler *s, pid_t command, bool strict);
 void watchdog_end(void);
-/* Before watchdog_start(): has SHOW called, with CTX, on the watchdog's thread, when the main thread
- * has waited for a second for memory of a process, or any for a file.  The program then ends with
- * what SHOW returns.  The sampler's reads of memory are waited for no longer, either: then sampling
- * ends, and what there is is shown. */
+/* Before watchdog_start(): has SHOW called, with CTX, on the watchdog's thread, when the main
+ * thread has waited for a second for memory of a process, or any thread for a file.  The program
+ * then ends with what SHOW returns.  The sampler's reads of memory are waited for no longer,
+ * either: then sampling ends, and what there is is shown. */
 void watchdog_on_hang(int (*show)(const void *ctx), const void *ctx);
 /* The sampler was asked to end. */
 void watchdog_expect_end(void);

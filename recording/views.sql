@@ -26,7 +26,8 @@ SELECT p.pid, t.tid, t.name, t.main, t.python, t.ended,
   round(t.start_ns / 1e9, 3) AS start_s, round((t.end_ns - t.start_ns) / 1e9, 3) AS wall_s,
   round(t.cpu_ns / 1e9, 3) AS run_s, round(t.runqueue_ns / 1e9, 3) AS wait_cpu_s,
   round(t.off_cpu_ns / 1e9, 3) AS blocked_s,
-  t.usage_voluntary AS switches, t.usage_minor_faults AS faults
+  t.usage_voluntary + t.usage_involuntary AS switches,
+  t.usage_minor_faults + t.usage_major_faults AS faults
 FROM thread t JOIN process p ON p.id = t.process
 ORDER BY t.cpu_ns DESC;
 

@@ -1,5 +1,6 @@
 /* recording/: a profile as a SQLite file, and files that are none of ours, or damaged.  That the
  * answer comes back word for word is shown by situations/judge.c, on all fixtures. */
+#include <errno.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include "exporter/exporter.h"
 #include "profile/kept.h"
 #include "recording/recording_file.h"
+#include "recording/sink.h"
 #include "summary/groups.h"
 #include "tests/support/check_main.h"
 #include "tests/support/profile_builder.h"
@@ -86,6 +88,40 @@ START_TEST(what_was_recorded_comes_back)
     profile_free(p);
     free(again.s);
     free(file.s);
+}
+END_TEST
+
+/* As a recording that grows would: things come when they are final, and some again. */
+START_TEST(a_sink_takes_one_thing_after_the_other)
+{
+    struct profile *p = make_profile();
+    struct profile_thread thread = *profile_see_thread(p, (thread_id){1});
+    struct profile_process process = *profile_see_process(p, (process_id){1});
+    struct err err = {0};
+    ck_assert_int_eq(unlink(path), 0);
+    struct sink *s = sink_new(path, p);
+    thread.counts.ns[COUNTED_CPU] = 1;
+    sink_process(s, (process_id){1}, &process);
+    sink_thread(s, (thread_id){1}, &thread);
+    sink_run(s, (thread_id){1}, &(struct run){.start_ns = 0, .weights.wall_ns = 5});
+    sink_text(s, "host", "early");
+    thread.counts.ns[COUNTED_CPU] = 2;
+    sink_thread(s, (thread_id){1}, &thread);
+    sink_text(s, "host", "late");
+    sink_host(s, profile_see_host(p));
+    ck_assert_int_eq(sink_end(s, 5, &err), 0);
+    sink_free(s);
+    struct profile *kept = recording_file_read(path, &err);
+    ck_assert_msg(kept != NULL, "%s", err.text);
+    ck_assert_int_eq(profile_see_thread(kept, (thread_id){1})->counts.ns[COUNTED_CPU], 2);
+    ck_assert_str_eq(profile_metadata_text(kept, "host"), "late");
+    profile_free(kept);
+    s = sink_new("/nowhere/run.wallspy", p);
+    sink_process(s, (process_id){1}, &process);
+    ck_assert_int_eq(sink_end(s, 5, &err), -EACCES);
+    ck_assert_str_eq(err.text, "SQLite: unable to open database file");
+    sink_free(s);
+    profile_free(p);
 }
 END_TEST
 
@@ -313,6 +349,6 @@ static void tear_down(void)
 }
 
 CHECK_MAIN_WITH("recording_file", 30, set_up, tear_down, what_was_recorded_comes_back,
-                a_coarse_one_comes_back_as_it_is, a_file_may_have_only_some_processes,
-                what_is_wrong_is_one_error, a_cut_file_and_no_file_are_one_error,
-                changed_bytes_do_no_harm)
+                a_sink_takes_one_thing_after_the_other, a_coarse_one_comes_back_as_it_is,
+                a_file_may_have_only_some_processes, what_is_wrong_is_one_error,
+                a_cut_file_and_no_file_are_one_error, changed_bytes_do_no_harm)
