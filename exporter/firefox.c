@@ -107,7 +107,8 @@ static void column_of_false(struct document *d, const char *key, size_t n)
 
 static double ms(int64_t ns)
 {
-    return (double)(ns / NS_PER_US) / 1000;
+    int64_t us = ns / NS_PER_US;
+    return (double)us / 1000;
 }
 
 /* ---- one thread's tables ---- */
