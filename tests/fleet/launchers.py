@@ -13,6 +13,7 @@ import unittest
 
 from support.cases import FolderTest
 from support.outcome import main
+from support.processes import wait_for_rest
 from support.programs import IS_ROOT, programs
 from support.targets import Target
 from support.wallspy import call
@@ -104,6 +105,9 @@ class Launchers(FolderTest):
         job = Target([sys.executable, name, "star", RANKS, "back_off", ODD], gently=True)
         self.addCleanup(job.end)
         pids = job.first.split()
+        for rank, pid in enumerate(pids):
+            if rank != ODD:  # that one sleeps again and again
+                wait_for_rest(int(pid))
         for i, host in enumerate(HOSTS):
             self.put(host, "\n".join(pids[i * 4:i * 4 + 4]) + "\n")
         self.put("all", "\n".join([str(job.pid), *pids]) + "\n")
