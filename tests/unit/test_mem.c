@@ -179,8 +179,9 @@ END_TEST
 
 START_TEST(blocks_are_kept_until_forgotten)
 {
+    enum { BLOCK = 256 };
     char buf[4];
-    static char bytes[4096];
+    static _Alignas(BLOCK) char bytes[4096];
     struct err err = {0};
     struct mem *live;
     struct mem *blocks = mem_blocks_new();
@@ -188,6 +189,8 @@ START_TEST(blocks_are_kept_until_forgotten)
     ck_assert_int_eq(mem_live_open(&live, getpid(), &err), 0);
     mem_blocks_set(blocks, live);
     for (size_t at = 0; at + sizeof buf <= sizeof bytes; at += 97) {
+        if (at % BLOCK + sizeof buf > BLOCK) /* two blocks may have one place */
+            continue;
         memset(bytes, 1, sizeof bytes);
         ck_assert_int_eq(mem_read(blocks, addr_of(bytes) + at, buf, sizeof buf), 0);
         memset(bytes, 2, sizeof bytes);
