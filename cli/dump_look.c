@@ -24,27 +24,6 @@ static void wait_ns(int64_t ns)
                         NULL);
 }
 
-/* Returns 0 or a negative errno. */
-static int read_counts(const struct dumped *t, struct schedstat *ret)
-{
-    char text[256];
-    ssize_t len = proc_read_text(t->pid, t->tid, "schedstat", text, sizeof text);
-    if (len < 0)
-        return (int)len;
-    return schedstat_parse(text, (size_t)len, ret);
-}
-
-/* 1: in a call, 0: not, or a negative errno. */
-static int read_call(const struct dumped *t, struct syscall_state *ret)
-{
-    char text[256];
-    ssize_t len = proc_read_text(t->pid, t->tid, "syscall", text, sizeof text);
-    if (len < 0)
-        return (int)len;
-    int error = syscall_state_parse(text, (size_t)len, ret);
-    return error < 0 ? error : ret->view == SYSCALL_BLOCKED;
-}
-
 static bool is_same_call(const struct dumped *t, const struct syscall_state *call)
 {
     return call->number == t->syscall &&
@@ -55,12 +34,12 @@ static bool is_same_call(const struct dumped *t, const struct syscall_state *cal
 static bool settle(struct dumped *t)
 {
     struct syscall_state call;
-    int r = t->state == THREAD_BLOCKED ? read_call(t, &call) : -EPERM;
-    if (r == 0)
+    bool known = t->state == THREAD_BLOCKED && proc_syscall(t->pid, t->tid, &call) == 0;
+    if (known && call.view != SYSCALL_BLOCKED)
         return false;
-    if (read_counts(t, &t->settled) < 0)
+    if (proc_schedstat(t->pid, t->tid, &t->settled) < 0)
         t->settled = (struct schedstat){0};
-    t->ran = r > 0 && !is_same_call(t, &call) && t->syscall != -2;
+    t->ran = known && !is_same_call(t, &call) && t->syscall != -2;
     return true;
 }
 
@@ -131,7 +110,7 @@ static void see_counts(struct dumped *t, bool looked, const struct schedstat *no
 static void see_end(struct dumped *t, bool looked)
 {
     struct schedstat now = {0};
-    int r = read_counts(t, &now); /* -ENOENT: by the path, of one that is gone */
+    int r = proc_schedstat(t->pid, t->tid, &now); /* -ENOENT: by the path, of one that is gone */
     t->ended = r == -ESRCH || r == -ENOENT;
     if (t->ended)
         now = t->last;

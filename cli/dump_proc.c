@@ -27,12 +27,9 @@ static enum thread_state state_of(char letter)
 /* The system call that T is in; that may not be readable. */
 static void read_call(struct dumped *t)
 {
-    char text[256];
     struct syscall_state call;
-    ssize_t len = proc_read_text(t->pid, t->tid, "syscall", text, sizeof text);
     t->syscall = -1;
-    if (len <= 0 || syscall_state_parse(text, (size_t)len, &call) < 0 ||
-        call.view != SYSCALL_BLOCKED)
+    if (proc_syscall(t->pid, t->tid, &call) < 0 || call.view != SYSCALL_BLOCKED)
         return;
     t->syscall = call.number;
     memcpy(t->args, call.args, sizeof t->args);

@@ -23,15 +23,11 @@ enum { DEADLOCK_NS = NS_PER_S / 2, CONDITION_BYTES = 48 };
 /* Its run count, and the call that it is blocked in; false: it is in none, or cannot be read. */
 static bool read_thread(const struct dumped *t, uint64_t *ret_runs, struct syscall_state *ret_call)
 {
-    char text[256];
     struct schedstat sched;
-    ssize_t len = proc_read_text(t->pid, t->tid, "schedstat", text, sizeof text);
-    if (len < 0 || schedstat_parse(text, (size_t)len, &sched) < 0 || !sched.runs)
+    if (proc_schedstat(t->pid, t->tid, &sched) < 0 || !sched.runs)
         return false;
     *ret_runs = sched.runs;
-    len = proc_read_text(t->pid, t->tid, "syscall", text, sizeof text);
-    return len > 0 && syscall_state_parse(text, (size_t)len, ret_call) == 0 &&
-           ret_call->view == SYSCALL_BLOCKED;
+    return proc_syscall(t->pid, t->tid, ret_call) == 0 && ret_call->view == SYSCALL_BLOCKED;
 }
 
 static bool has_it_still(const struct dumped *t, const uint64_t args[6])

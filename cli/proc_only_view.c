@@ -36,16 +36,6 @@ struct watch {
     size_t n, capacity;
 };
 
-static int read_schedstat(const struct watch *w, pid_t tid, struct schedstat *ret)
-{
-    int fd = proc_task_open(w->pid, tid, "schedstat");
-    if (fd < 0)
-        return fd;
-    int r = schedstat_read(fd, ret);
-    close(fd);
-    return r;
-}
-
 static int read_stat(const struct watch *w, pid_t tid, struct task_stat *ret)
 {
     char buf[PROC_TEXT_BYTES];
@@ -58,7 +48,7 @@ static void add_thread(void *ctx, pid_t tid)
     struct watch *w = ctx;
     struct watched_thread thread = {.tid = tid};
     struct task_stat stat;
-    if (w->n == MAX_WATCHED || read_schedstat(w, tid, &thread.first) < 0 ||
+    if (w->n == MAX_WATCHED || proc_schedstat(w->pid, tid, &thread.first) < 0 ||
         read_stat(w, tid, &stat) < 0)
         return;
     memcpy(thread.comm, stat.comm, sizeof thread.comm);
@@ -71,7 +61,7 @@ static void read_again(const struct watch *w, struct watched_thread *thread)
 {
     struct task_stat stat;
     char wchan[WCHAN_BYTES];
-    thread->ended = read_schedstat(w, thread->tid, &thread->last) < 0;
+    thread->ended = proc_schedstat(w->pid, thread->tid, &thread->last) < 0;
     if (thread->ended)
         return;
     thread->seen_ns = clock_now_ns();

@@ -141,14 +141,12 @@ static void look_at_hold(void)
 static void look_at_end(void)
 {
     static int looks;
-    char text[PROC_TEXT_BYTES];
     struct syscall_state call = {.number = -1};
     pid_t tid = 0;
     struct sampler *s = atomic_load(&dog.ending) ? atomic_load(&dog.sampler) : NULL;
     if (s)
         (void)sampler_holding_since_ns(s, &tid);
-    ssize_t len = tid ? proc_read_text(getpid(), tid, "syscall", text, sizeof text) : 0;
-    bool reads = len > 0 && syscall_state_parse(text, (size_t)len, &call) == 0 &&
+    bool reads = tid && proc_syscall(getpid(), tid, &call) == 0 &&
                  (call.number == SYS_process_vm_readv || call.number == SYS_pread64);
     looks = reads ? looks + 1 : 0;
     if (looks >= (dog.show ? HANG_LOOKS - 1 : END_LOOKS))
@@ -204,24 +202,16 @@ static bool look_at_files(void)
 
 /* ---- where nobody waits for a hang ---- */
 
-/* Does thread TID of ours wait for what no signal interrupts, as a process's memory, and has it not
- * run since the last look? */
-static bool is_stuck(pid_t tid, uint64_t *runs)
-{
-    char text[PROC_TEXT_BYTES];
-    struct schedstat now = {0};
-    uint64_t before = *runs;
-    ssize_t len = tid ? proc_read_text(getpid(), tid, "schedstat", text, sizeof text) : 0;
-    *runs = len > 0 && schedstat_parse(text, (size_t)len, &now) == 0 ? now.runs : 0;
-    return *runs && *runs == before && is_asleep(tid, "D");
-}
-
-/* Is the main thread, which alone prints?  What the sampler's reads look_at_end() ends. */
+/* Does the main thread wait for what no signal interrupts, as a process's memory, and has it not
+ * run for some looks?  look_at_end() sees to the sampler's reads. */
 static bool main_hangs(void)
 {
     static uint64_t runs;
     static int looks;
-    looks = is_stuck(getpid(), &runs) ? looks + 1 : 0;
+    struct schedstat now = {0};
+    bool same = proc_schedstat(getpid(), getpid(), &now) == 0 && now.runs && now.runs == runs;
+    runs = now.runs;
+    looks = same && is_asleep(getpid(), "D") ? looks + 1 : 0;
     return looks >= HANG_LOOKS - 1;
 }
 

@@ -392,6 +392,26 @@ int proc_status(pid_t pid, pid_t tid, struct task_status *ret)
     return r;
 }
 
+int proc_schedstat(pid_t pid, pid_t tid, struct schedstat *ret)
+{
+    int fd = open_proc(pid, tid, "schedstat");
+    if (fd < 0)
+        return fd;
+    int r = schedstat_read(fd, ret);
+    close(fd);
+    return r;
+}
+
+int proc_syscall(pid_t pid, pid_t tid, struct syscall_state *ret)
+{
+    int fd = open_proc(pid, tid, "syscall");
+    if (fd < 0)
+        return fd;
+    int r = syscall_state_read(fd, ret);
+    close(fd);
+    return r;
+}
+
 int proc_each_task(pid_t pid, void (*each)(void *ctx, pid_t tid), void *ctx)
 {
     int fd = open_proc(pid, 0, "task");

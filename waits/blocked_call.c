@@ -44,16 +44,12 @@ bool blocked_call_of(const struct sample_message *m, struct blocked_call *ret)
 
 bool blocked_call_lasts(pid_t pid, const struct blocked_call *call)
 {
-    char text[256];
     struct schedstat sched;
     struct syscall_state now;
-    ssize_t len = proc_read_text(pid, call->tid, "schedstat", text, sizeof text);
-    if (len <= 0 || schedstat_parse(text, (size_t)len, &sched) < 0 || sched.runs != call->runs)
+    if (proc_schedstat(pid, call->tid, &sched) < 0 || sched.runs != call->runs)
         return false;
-    len = proc_read_text(pid, call->tid, "syscall", text, sizeof text);
-    return len > 0 && syscall_state_parse(text, (size_t)len, &now) == 0 &&
-           now.view == SYSCALL_BLOCKED && now.number == call->number &&
-           memcmp(now.args, call->args, sizeof now.args) == 0;
+    return proc_syscall(pid, call->tid, &now) == 0 && now.view == SYSCALL_BLOCKED &&
+           now.number == call->number && memcmp(now.args, call->args, sizeof now.args) == 0;
 }
 
 bool blocked_call_has_link(pid_t pid, const struct blocked_call *call,

@@ -176,10 +176,8 @@ struct wait_side wait_owner_of_futex(struct wait_owners *w, const struct sample_
 /* Has M's thread not run since it was sampled? */
 static bool is_still(const struct wait_target *s, const struct message *sample)
 {
-    char text[128];
     struct schedstat now;
-    ssize_t len = proc_read_text(s->pid, sample->tid, "schedstat", text, sizeof text);
-    return len > 0 && schedstat_parse(text, (size_t)len, &now) == 0 && now.runs &&
+    return proc_schedstat(s->pid, sample->tid, &now) == 0 && now.runs &&
            now.runs == sample->sched.runs;
 }
 

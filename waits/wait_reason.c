@@ -82,10 +82,8 @@ static struct wait traced(struct profile *p, pid_t pid, pid_t tid, uint32_t flag
 /* Has M's thread run since? */
 static bool has_run(pid_t pid, const struct sample_message *m)
 {
-    char text[128];
     struct schedstat now;
-    ssize_t len = proc_read_text(pid, m->head.tid, "schedstat", text, sizeof text);
-    return m->head.sched.runs && len > 0 && schedstat_parse(text, (size_t)len, &now) == 0 &&
+    return m->head.sched.runs && proc_schedstat(pid, m->head.tid, &now) == 0 &&
            now.runs != m->head.sched.runs;
 }
 

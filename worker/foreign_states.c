@@ -68,10 +68,8 @@ static void try_state(const struct adopt_search *s, uint64_t state)
 /* Nothing changes the frames of a thread that does not run. */
 static bool is_where_it_was(const struct sample_message *m, const struct target_process *s)
 {
-    char text[64];
     struct schedstat now;
-    ssize_t n = proc_read_text(s->pid, m->head.tid, "schedstat", text, sizeof text);
-    return n > 0 && schedstat_parse(text, (size_t)n, &now) == 0 && now.runs == m->head.sched.runs;
+    return proc_schedstat(s->pid, m->head.tid, &now) == 0 && now.runs == m->head.sched.runs;
 }
 
 static bool is_wanted(const struct adopt_search *s)
