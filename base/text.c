@@ -167,6 +167,27 @@ static bool begins_character(char c)
     return ((unsigned char)c & 0xc0) != 0x80;
 }
 
+size_t utf8_put(uint32_t c, char ret[4])
+{
+    size_t n = 0;
+    if (c < 0x80) {
+        ret[n++] = (char)c;
+        return n;
+    }
+    if (c < 0x800) {
+        ret[n++] = (char)(0xc0 | c >> 6);
+    } else if (c < 0x10000) {
+        ret[n++] = (char)(0xe0 | c >> 12);
+        ret[n++] = (char)(0x80 | (c >> 6 & 0x3f));
+    } else {
+        ret[n++] = (char)(0xf0 | c >> 18);
+        ret[n++] = (char)(0x80 | (c >> 12 & 0x3f));
+        ret[n++] = (char)(0x80 | (c >> 6 & 0x3f));
+    }
+    ret[n++] = (char)(0x80 | (c & 0x3f));
+    return n;
+}
+
 size_t utf8_columns(const char *s, size_t len)
 {
     size_t n = 0;

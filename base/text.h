@@ -19,6 +19,8 @@ const char *path_base(const char *path);
 /* The bytes of the well-formed UTF-8 character at S, of which LEN bytes are there; 0: none.
  * Source: Unicode 15 table 3-7. */
 size_t utf8_length(const char *s, size_t len);
+/* Writes the character C, at most 0x10ffff, as UTF-8.  Returns how many bytes. */
+size_t utf8_put(uint32_t c, char ret[4]);
 /* Does a terminal obey the character at S of LENGTH bytes, as utf8_length() gives it, or turn the
  * writing's direction by it? */
 bool utf8_is_order(const char *s, size_t length);

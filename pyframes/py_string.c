@@ -45,23 +45,7 @@ static int read_shape(const struct py_layout *layout, struct mem *mem, uint64_t 
 static void add_utf8(struct text *out, uint32_t c)
 {
     char s[4];
-    size_t n = 0;
-    if (c < 0x80) {
-        s[n++] = (char)c;
-    } else if (c < 0x800) {
-        s[n++] = (char)(0xc0 | c >> 6);
-        s[n++] = (char)(0x80 | (c & 0x3f));
-    } else if (c < 0x10000) {
-        s[n++] = (char)(0xe0 | c >> 12);
-        s[n++] = (char)(0x80 | (c >> 6 & 0x3f));
-        s[n++] = (char)(0x80 | (c & 0x3f));
-    } else {
-        s[n++] = (char)(0xf0 | c >> 18);
-        s[n++] = (char)(0x80 | (c >> 12 & 0x3f));
-        s[n++] = (char)(0x80 | (c >> 6 & 0x3f));
-        s[n++] = (char)(0x80 | (c & 0x3f));
-    }
-    text_add_bytes(out, s, n);
+    text_add_bytes(out, s, utf8_put(c, s));
 }
 
 static void add_character(struct text *out, uint32_t c)

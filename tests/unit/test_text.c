@@ -186,7 +186,30 @@ START_TEST(a_string_is_compared_with_each_of_a_list)
 }
 END_TEST
 
+START_TEST(a_character_is_written_as_it_is_read)
+{
+    static const struct {
+        uint32_t c;
+        const char *utf8;
+    } characters[] = {{'a', "a"},
+                      {0x7f, "\x7f"},
+                      {0x80, "\xc2\x80"},
+                      {0x7ff, "\xdf\xbf"},
+                      {0x20ac, "\xe2\x82\xac"},
+                      {0xffff, "\xef\xbf\xbf"},
+                      {0x10000, "\xf0\x90\x80\x80"},
+                      {0x10ffff, "\xf4\x8f\xbf\xbf"}};
+    for (size_t i = 0; i < sizeof characters / sizeof *characters; i++) {
+        char s[4];
+        size_t n = utf8_put(characters[i].c, s);
+        ck_assert_uint_eq(n, strlen(characters[i].utf8));
+        ck_assert_mem_eq(s, characters[i].utf8, n);
+        ck_assert_uint_eq(utf8_length(s, n), n);
+    }
+}
+END_TEST
+
 CHECK_MAIN("text", 20, large_numbers_are_written_for_people, times_are_written_for_people,
            numbers_are_strict, hex_stops_at_the_end_given, text_grows, names_are_tamed,
            words_wrap_behind_the_indent, characters_are_counted_and_cut, a_path_loses_its_middle,
-           a_string_is_compared_with_each_of_a_list)
+           a_string_is_compared_with_each_of_a_list, a_character_is_written_as_it_is_read)
