@@ -1,9 +1,10 @@
 #include "fleet/json_in.h"
 
-#include <emmintrin.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/text.h"
 
 static enum json_in_kind bad(struct json_in *j, const char *why)
 {
@@ -48,22 +49,7 @@ static void put(struct filling *f, const char *s, size_t len)
 static void put_utf8(struct filling *f, uint32_t c)
 {
     char s[4];
-    size_t n = 0;
-    if (c < 0x80) {
-        s[n++] = (char)c;
-    } else if (c < 0x800) {
-        s[n++] = (char)(0xc0 | c >> 6);
-    } else if (c < 0x10000) {
-        s[n++] = (char)(0xe0 | c >> 12);
-        s[n++] = (char)(0x80 | (c >> 6 & 0x3f));
-    } else {
-        s[n++] = (char)(0xf0 | c >> 18);
-        s[n++] = (char)(0x80 | (c >> 12 & 0x3f));
-        s[n++] = (char)(0x80 | (c >> 6 & 0x3f));
-    }
-    if (c >= 0x80)
-        s[n++] = (char)(0x80 | (c & 0x3f));
-    put(f, s, n);
+    put(f, s, utf8_put(c, s));
 }
 
 /* Four hexadecimal digits behind "\u"; UINT32_MAX: they are none. */
@@ -117,23 +103,28 @@ static bool take_escape(struct json_in *j, struct filling *f)
     return at || (c == 'u' && take_unicode(j, f));
 }
 
-/* The first byte from AT on that ends a plain part of a string, or END. */
+/* The first C of the LEN bytes at AT; their end if there is none. */
+static size_t length_to(const char *at, char c, size_t len)
+{
+    const char *found = memchr(at, c, len);
+    return found ? (size_t)(found - at) : len;
+}
+
+/* The first byte from AT on that ends a plain part of a string, or END.  Piece by piece, so that no
+ * byte is looked at again and again where many are escaped. */
 static const char *find_special(const char *at, const char *end)
 {
-    const __m128i quote = _mm_set1_epi8('"');
-    const __m128i escape = _mm_set1_epi8('\\');
-    const __m128i line = _mm_set1_epi8('\n');
-    for (; end - at >= (ptrdiff_t)sizeof quote; at += sizeof quote) {
-        __m128i bytes = _mm_loadu_si128((const void *)at);
-        __m128i found = _mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, escape));
-        unsigned bits =
-            (unsigned)_mm_movemask_epi8(_mm_or_si128(found, _mm_cmpeq_epi8(bytes, line)));
-        if (bits)
-            return at + __builtin_ctz(bits);
+    enum { PIECE = 64 };
+    while (at < end) {
+        size_t len = end - at < PIECE ? (size_t)(end - at) : PIECE;
+        size_t n = length_to(at, '"', len);
+        n = length_to(at, '\\', n);
+        n = length_to(at, '\n', n);
+        at += n;
+        if (n < len)
+            return at;
     }
-    while (at < end && *at != '"' && *at != '\\' && *at != '\n')
-        at++;
-    return at;
+    return end;
 }
 
 /* The rest of a string, piece by piece. */
