@@ -101,7 +101,7 @@ static size_t stack_bytes_to_read(struct sampler *s, struct thread *t)
     if (wanted)
         t->stack_bytes = wanted;
     /* There is no second capture. */
-    if (s->freezing && t->stack_bytes < HELD_STACK_BYTES)
+    if (s->shooting && s->config.freeze && t->stack_bytes < HELD_STACK_BYTES)
         t->stack_bytes = HELD_STACK_BYTES;
     return t->stack_bytes < MAX_STACK_BYTES ? t->stack_bytes : MAX_STACK_BYTES;
 }

@@ -267,7 +267,6 @@ static void shoot(struct sampler *s)
 static void begin_shot(struct sampler *s)
 {
     s->shooting = true;
-    s->freezing = s->config.freeze;
     for (uint32_t i = 0; i < s->n_processes; i++)
         for (size_t j = 0; j < s->processes[i]->n_threads; j++) {
             struct thread *t = s->processes[i]->threads[j];

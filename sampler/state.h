@@ -57,7 +57,6 @@ struct sampler {
     uint32_t evict_process;   /* the thread whose files are closed next: its process, */
     size_t evict_at;          /* and its place there */
     bool shooting;            /* in the single shot */
-    bool freezing;            /* in that of --freeze */
     int64_t freeze_end_ns;    /* when all must be let go; 0: none is held yet */
 
     /* The tick. */

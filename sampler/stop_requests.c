@@ -61,7 +61,7 @@ bool stop_requests_stopped(void *sampler, const struct stop *stop)
     /* To stop, and to go to sleep again. */
     t->own_switches += stop->restarting || stop->job_stopped ? 2 : 1;
     capture_held(s, t, stop);
-    if (s->freezing) /* others are captured before T is let go */
+    if (stop_requests_freeze(s)) /* others are captured before T is let go */
         capture_released(s, t, NULL);
     counters_add(&s->counters, COUNT_REFUSED, !stop->registers_ok);
     if (stop->repaired)
@@ -70,7 +70,7 @@ bool stop_requests_stopped(void *sampler, const struct stop *stop)
     /* The few captures of a shot cannot wait. */
     if (!s->shooting)
         back_off(s, t, stop);
-    if (!s->freezing)
+    if (!stop_requests_freeze(s))
         return true;
     if (!s->freeze_end_ns)
         s->freeze_end_ns = stop->stopped_ns + FREEZE_NS;
@@ -239,7 +239,8 @@ static void request_stop(struct sampler *s, struct thread *t)
         not_asked(s, t, clock_now_ns());
     else if (r < 0)
         refused(s, t, t->asked_ns);
-    if (r < 0 || s->freezing || t->asked.state == THREAD_RUNNABLE || t->displaced || in_fault(t))
+    if (r < 0 || stop_requests_freeze(s) || t->asked.state == THREAD_RUNNABLE || t->displaced ||
+        in_fault(t))
         return;
     t->slow_to_stop = !tracer_poll(s->tracer, t->tid, POLL_NS);
     seccomp_note_release(s, t);
@@ -251,6 +252,11 @@ void stop_requests_forget(struct sampler *s, struct thread *t)
         tracer_forget(s->tracer, t->tid);
     waiters_stopped(s, t);
     t->pending = false;
+}
+
+bool stop_requests_freeze(const struct sampler *s)
+{
+    return s->shooting && s->config.freeze;
 }
 
 bool stop_requests_release_frozen(struct sampler *s)
@@ -335,6 +341,6 @@ void stop_requests_send(struct sampler *s)
 void stop_requests_send_if_due(struct sampler *s)
 {
     int64_t latest_ns = s->waiting || s->waiting_before ? LATEST_NS : 0;
-    if (s->n_queued && !s->freezing && clock_now_ns() - s->queued_ns >= latest_ns)
+    if (s->n_queued && !stop_requests_freeze(s) && clock_now_ns() - s->queued_ns >= latest_ns)
         stop_requests_send(s);
 }

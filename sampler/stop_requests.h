@@ -20,6 +20,8 @@ void stop_requests_send(struct sampler *s);
 void stop_requests_send_if_due(struct sampler *s);
 /* Withdraws the request to T, which is gone or has been read without its stop. */
 void stop_requests_forget(struct sampler *s, struct thread *t);
+/* Does the present shot hold all threads together (--freeze)? */
+bool stop_requests_freeze(const struct sampler *s);
 /* --freeze: releases all threads when its time is over.  Returns whether it is. */
 bool stop_requests_release_frozen(struct sampler *s);
 

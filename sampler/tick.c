@@ -44,7 +44,8 @@ static void repeat(struct sampler *s, struct thread *t, int64_t now_ns)
 static bool stop_tells(const struct sampler *s, const struct thread *t)
 {
     return s->n_queued == 0 && !s->waiting_before && !t->slow_to_stop && !t->supervised &&
-           !s->config.no_stop && !s->freezing && !syscall_restarts_late(t->sampled.place.syscall);
+           !s->config.no_stop && !stop_requests_freeze(s) &&
+           !syscall_restarts_late(t->sampled.place.syscall);
 }
 
 /* T seems to wait for a CPU: is it left alone, and its wait sampled?  It may have fallen asleep
@@ -199,7 +200,7 @@ static void visit_outside(struct sampler *s, struct thread *t, struct syscall_st
 static bool freeze_blocked(struct sampler *s, struct thread *t, const struct syscall_state *view,
                            int64_t now_ns)
 {
-    if (!s->freezing || stop_requests_release_frozen(s) ||
+    if (!stop_requests_freeze(s) || stop_requests_release_frozen(s) ||
         !syscall_restarts_cleanly(view->number) || seccomp_forbids_stop(s, t, view->number))
         return false;
     stop_blocked(s, t, view, now_ns);
