@@ -12,6 +12,11 @@ static bool is_recording(const char *path)
     return recording_file_is(path) || str_ends(path, ".wallspy");
 }
 
+static bool wants_tables(const struct options *o)
+{
+    return o->tables.threads || o->tables.functions || o->tables.waits || o->tables.tree;
+}
+
 int report_command_main(const struct options *o)
 {
     for (size_t i = 0; i < o->inputs.n; i++) {
@@ -22,6 +27,11 @@ int report_command_main(const struct options *o)
             return report_recording(o, path);
         terminal_error("%s is a recording: report takes one recording, or any number of dumps",
                        path);
+        return EXIT_USAGE;
+    }
+    if (wants_tables(o)) {
+        terminal_error("%s is no recording: its tables are shown of one (-o FILE.wallspy)",
+                       o->inputs.words[0]);
         return EXIT_USAGE;
     }
     return fleet_report_main(o);
