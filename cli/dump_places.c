@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/share.h"
 #include "summary/call_path.h"
 #include "summary/heaviest_paths.h"
 #include "summary/path_words.h"
@@ -109,13 +110,18 @@ static bool is_shown(struct dump_places *p, const struct call_path *path, const 
     return function && function == function_of(p, call_tree_of(p->tree, t->at));
 }
 
-static void add_paths(struct call_path *paths, size_t n, int64_t all_ns, struct text *out)
+static void add_paths(struct call_path *paths, size_t n, const struct tally *t, struct text *out)
 {
     for (size_t i = 0; i < n; i++)
-        if (LEAST_PART * paths[i].ns >= all_ns) {
+        if (LEAST_PART * paths[i].ns >= t->all_ns) {
             text_add(out, i ? ", " : "");
-            add_path(&paths[i], (double)paths[i].ns / (double)all_ns, out);
+            add_path(&paths[i], share_of(paths[i].ns, t->all_ns), out);
         }
+    if (out->len && LEAST_PART * t->idle_ns >= t->all_ns) { /* a loop's, or a pool's */
+        text_add(out, ", ");
+        add_percent(out, share_of(t->idle_ns, t->all_ns));
+        text_add(out, " idle");
+    }
 }
 
 void dump_places_add(struct dump_places *p, const struct dump *d,
@@ -131,8 +137,9 @@ void dump_places_add(struct dump_places *p, const struct dump *d,
         tally_add_thread(&tally,
                          profile_see_thread(p->profile, d->threads[members->threads[i]].thread));
     size_t n = merge(p, paths, call_paths_heaviest(&tally, paths, MOST_PLACES));
-    if (n > 1 || (n == 1 && !is_shown(p, paths, first)))
-        add_paths(paths, n, tally.all_ns, out);
+    bool idles = LEAST_PART * tally.idle_ns >= tally.all_ns;
+    if (n > 1 || (n == 1 && (idles || !is_shown(p, paths, first))))
+        add_paths(paths, n, &tally, out);
     for (size_t i = 0; i < n; i++)
         call_path_release(&paths[i]);
     tally_release(&tally);

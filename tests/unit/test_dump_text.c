@@ -186,6 +186,21 @@ START_TEST(a_thread_that_moved_has_the_places_of_the_whole_look)
 }
 END_TEST
 
+START_TEST(the_rest_of_a_loop_is_idle)
+{
+    setup();
+    thread_id main = builder_thread(&b, PID, NULL);
+    builder_run(&b, main, "uv_run!libuv.so.1 > uv__io_poll!libuv.so.1 > epoll_wait [blocked]", 400,
+                0);
+    builder_run(&b, main, "uv_run!libuv.so.1 > work!app", 100, 100);
+    look();
+    add(main, THREAD_RUNNING, 100);
+    shown();
+    assert_has("  over the look: 20% in uv_run > work, 80% idle\n");
+    teardown();
+}
+END_TEST
+
 /* Its lines and what it calls are no other places. */
 START_TEST(a_thread_that_stayed_in_one_function_has_none)
 {
@@ -396,7 +411,7 @@ CHECK_MAIN("dump_text", 20, a_thread_that_runs_has_its_share_of_the_time,
            a_thread_that_only_asks_again_spins, a_blocked_thread_that_ran_has_its_share,
            a_frozen_thread_is_in_no_call, a_background_job_that_reads_is_told_another_way,
            a_stopped_thread_has_the_way_on, a_thread_without_a_cpu_waits_for_one,
-           a_thread_that_moved_has_the_places_of_the_whole_look,
+           a_thread_that_moved_has_the_places_of_the_whole_look, the_rest_of_a_loop_is_idle,
            a_thread_that_stayed_in_one_function_has_none,
            a_thread_that_did_not_stop_is_said_to_be_of_an_earlier_look,
            who_holds_a_lock_is_named_in_the_line, a_deadlock_comes_first,
