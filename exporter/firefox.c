@@ -80,6 +80,15 @@ static void key_array(struct document *d, const char *key)
     json_array(&d->j);
 }
 
+/* NUMBER, which counts from 1, as an index from 0; 0: null. */
+static void index_or_null(struct document *d, uint32_t number)
+{
+    if (number)
+        json_int(&d->j, number - (int64_t)1);
+    else
+        json_null(&d->j);
+}
+
 /* N times the same. */
 static void column_of(struct document *d, const char *key, size_t n, int64_t value)
 {
@@ -158,10 +167,7 @@ static void write_stacks(struct document *d)
         if (!d->stacks[path])
             continue;
         uint32_t parent = paths_parent(d->paths, path);
-        if (parent)
-            json_int(j, d->stacks[parent] - (int64_t)1);
-        else
-            json_null(j);
+        index_or_null(d, parent ? d->stacks[parent] : 0);
     }
     json_end_array(j);
     key_array(d, "category");
@@ -272,10 +278,7 @@ static void write_samples(struct document *d, const struct timeline *l)
     key_array(d, "stack");
     for (size_t i = 0; i < l->n; i++) {
         uint32_t path = l->segments[i].path;
-        if (path)
-            json_int(j, d->stacks[path] - (int64_t)1);
-        else
-            json_null(j);
+        index_or_null(d, path ? d->stacks[path] : 0);
     }
     json_end_array(j);
     key_array(d, "time");
