@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "pyframes/py_asyncio.h"
 #include "pyframes/py_blocks.h"
+#include "pyframes/py_fixed.h"
 #include "pyframes/py_step.h"
 #include "pyframes/py_string.h"
 #include "pyframes/py_task.h"
@@ -19,10 +20,6 @@ enum {
     MAX_VALUES = 1 << 16,          /* in a frame */
     TAGS = 7,                      /* of a value in a frame, 3.14 and later */
     AWAIT = 2,                     /* RESUME's argument, 3.11 and 3.12: 2 `yield from`, 3 `await` */
-    /* Offsets behind a type pointer: a type's name and base, a function's qualified name. */
-    TYPE_NAME = 16,
-    TYPE_BASE = 248,
-    FUNCTION_QUALNAME = 32,
 };
 
 enum type {
@@ -105,7 +102,7 @@ static void read_type_name(const struct py_awaits *w, uint64_t type, char ret[PY
 {
     uint64_t name;
     memset(ret, 0, PY_TYPE_BYTES);
-    if (mem_read_u64(w->mem, type + w->rt->layout.object.type + TYPE_NAME, &name) < 0)
+    if (mem_read_u64(w->mem, type + w->rt->layout.object.type + PY_TYPE_NAME, &name) < 0)
         return;
     for (size_t len = PY_TYPE_BYTES - 1; len >= 4; len /= 2) {
         if (mem_read(w->mem, name, ret, len) == 0)
@@ -131,7 +128,7 @@ static enum type find_type(const struct py_awaits *w, uint64_t type)
         enum type found = type_by_name(w, type);
         if (found != TYPE_OTHER)
             return found;
-        if (mem_read_u64(w->mem, type + w->rt->layout.object.type + TYPE_BASE, &type) < 0)
+        if (mem_read_u64(w->mem, type + w->rt->layout.object.type + PY_TYPE_BASE, &type) < 0)
             return TYPE_OTHER;
     }
     return TYPE_OTHER;
@@ -250,7 +247,7 @@ static bool is_of_thread(const struct py_awaits *w, uint64_t future)
     char type[PY_TYPE_BYTES];
     if (mem_read_u64(w->mem, future + w->asyncio.task.callback, &function) < 0 ||
         !str_eq(py_type_name(w, function, type), "function") ||
-        mem_read_u64(w->mem, function + l->object.type + FUNCTION_QUALNAME, &at) < 0 ||
+        mem_read_u64(w->mem, function + l->object.type + PY_FUNCTION_QUALNAME, &at) < 0 ||
         py_string_read(l, w->mem, at, &name) < 0)
         return false;
     bool is = name.len && str_starts(name.s, "_chain_future.");

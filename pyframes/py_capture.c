@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "pyframes/py_code_record.h"
+#include "pyframes/py_fixed.h"
 #include "pyframes/py_gc.h"
 #include "pyframes/py_gil.h"
 #include "pyframes/py_layout.h"
@@ -154,9 +155,8 @@ struct py_capture *py_capture_free(struct py_capture *c)
  * errors do not matter. */
 static void read_datastack(struct py_capture *c, struct mem *recording, uint64_t state)
 {
-    /* struct _stack_chunk: previous, size, top (in words of data; valid once a newer chunk exists),
-     * data. */
-    enum { TOP = 16, DATA = 24, MAX_CHUNKS = 64 };
+    /* A chunk's top, in words of its data, is valid once a newer chunk exists. */
+    enum { MAX_CHUNKS = 64 };
     const struct py_layout *l = &c->rt->layout;
     uint64_t chunk, end, words, left = MAX_DATASTACK_BYTES;
     if (l->thread.datastack == PY_ABSENT ||
@@ -167,9 +167,9 @@ static void read_datastack(struct py_capture *c, struct mem *recording, uint64_t
         left -= end - chunk;
         if (mem_read(recording, chunk, c->scratch->datastack, end - chunk) < 0 ||
             mem_read_u64(recording, chunk, &chunk) < 0 || chunk == 0 ||
-            mem_read_u64(recording, chunk + TOP, &words) < 0 || words > left)
+            mem_read_u64(recording, chunk + PY_CHUNK_TOP, &words) < 0 || words > left)
             return;
-        end = chunk + DATA + words * 8;
+        end = chunk + PY_CHUNK_DATA + words * 8;
     }
 }
 

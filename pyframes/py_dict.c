@@ -6,13 +6,8 @@
 
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "pyframes/py_fixed.h"
 #include "pyframes/py_string.h"
-
-enum {
-    OBJECT_BYTES = 8, /* a PyObject's own fields from its type on */
-    ENTRY_BYTES = 24, /* hash, key, value */
-    UNICODE_ENTRY_BYTES = 16,
-};
 
 /* PyDictKeysObject, which is no PyObject. */
 struct keys {
@@ -20,10 +15,10 @@ struct keys {
     size_t n, entry_bytes;
 };
 
-/* Offsets behind the header of an object that is no PyVarObject. */
+/* OFFSET of pyframes/py_fixed.def, behind a type pointer, from the object's start on. */
 static uint64_t field(const struct py_layout *l, uint32_t offset)
 {
-    return l->object.type + OBJECT_BYTES + offset;
+    return l->object.type + offset;
 }
 
 static int read_word(struct mem *mem, uint64_t addr, uint64_t *ret)
@@ -35,17 +30,16 @@ static int read_word(struct mem *mem, uint64_t addr, uint64_t *ret)
  * decides how wide a slot is. */
 static int read_old_keys(struct mem *mem, uint64_t addr, struct keys *ret)
 {
-    enum { SIZE = 8, NENTRIES = 32, INDICES = 40 };
     uint64_t size, n;
-    int r = read_word(mem, addr + SIZE, &size);
+    int r = read_word(mem, addr + PY_OLD_KEYS_SIZE, &size);
     if (r == 0)
-        r = read_word(mem, addr + NENTRIES, &n);
+        r = read_word(mem, addr + PY_OLD_KEYS_USED, &n);
     if (r < 0)
         return r;
     if (size > UINT32_MAX)
         return -EPROTO;
     uint64_t width = size <= UINT8_MAX ? 1 : size <= UINT16_MAX ? 2 : 4;
-    *ret = (struct keys){addr + INDICES + size * width, n, ENTRY_BYTES};
+    *ret = (struct keys){addr + PY_OLD_KEYS_INDICES + size * width, n, PY_ENTRY_BYTES};
     return 0;
 }
 
@@ -53,23 +47,18 @@ static int read_old_keys(struct mem *mem, uint64_t addr, struct keys *ret)
  * nentries, then the hash table. */
 static int read_new_keys(struct mem *mem, uint64_t addr, struct keys *ret)
 {
-    enum {
-        LOG2_BYTES = 9,
-        KIND = 10,
-        KIND_GENERAL = 0,
-        NENTRIES = 24,
-        INDICES = 32,
-        MAX_LOG2 = 32
-    };
-    uint8_t head[INDICES];
+    enum { MAX_LOG2 = 32 };
+    uint8_t head[PY_KEYS_INDICES];
     int r = mem_read(mem, addr, head, sizeof head);
     if (r < 0)
         return r;
-    if (head[LOG2_BYTES] > MAX_LOG2)
+    uint8_t log2_bytes = head[PY_KEYS_LOG2_BYTES];
+    if (log2_bytes > MAX_LOG2)
         return -EPROTO;
-    *ret =
-        (struct keys){addr + INDICES + (UINT64_C(1) << head[LOG2_BYTES]), get_u64(head + NENTRIES),
-                      head[KIND] == KIND_GENERAL ? ENTRY_BYTES : UNICODE_ENTRY_BYTES};
+    bool general = head[PY_KEYS_KIND] == PY_KEYS_KIND_GENERAL;
+    *ret = (struct keys){addr + PY_KEYS_INDICES + (UINT64_C(1) << log2_bytes),
+                         get_u64(head + PY_KEYS_USED),
+                         general ? PY_ENTRY_BYTES : PY_UNICODE_ENTRY_BYTES};
     return 0;
 }
 
@@ -107,17 +96,15 @@ static int read_entries(const struct py_layout *l, struct mem *mem, uint64_t key
 /* 3.13's values begin with four bytes about themselves. */
 static uint64_t values_start(const struct py_layout *l, uint64_t values)
 {
-    enum { VALUES_HEAD_BYTES = 8 };
-    return values && l->traits.dicts == PY_DICTS_313 ? values + VALUES_HEAD_BYTES : values;
+    return values && l->traits.dicts == PY_DICTS_313 ? values + PY_VALUES_HEAD_BYTES : values;
 }
 
 int py_dict_read(const struct py_layout *l, struct mem *mem, uint64_t addr, struct py_dict *ret)
 {
-    enum { KEYS = 16, VALUES = 24 }; /* behind ma_used and ma_version_tag */
     uint64_t keys, values;
-    int r = read_word(mem, addr + field(l, KEYS), &keys);
+    int r = read_word(mem, addr + field(l, PY_DICT_KEYS), &keys);
     if (r == 0)
-        r = read_word(mem, addr + field(l, VALUES), &values);
+        r = read_word(mem, addr + field(l, PY_DICT_VALUES), &values);
     return r != 0 ? r : read_entries(l, mem, keys, values_start(l, values), ret);
 }
 
@@ -129,17 +116,15 @@ struct instance {
 static int read_instance(const struct py_layout *l, struct mem *mem, uint64_t addr,
                          struct instance *ret)
 {
-    /* PyTypeObject, behind its PyVarObject header: the same in all versions. */
-    enum { BASICSIZE = 16, FLAGS = 152, DICTOFFSET = 272 };
     struct instance o = {.addr = addr};
     uint64_t dict_offset;
     int r = read_word(mem, addr + l->object.type, &o.type);
     if (r == 0)
-        r = read_word(mem, o.type + field(l, BASICSIZE), &o.basic_bytes);
+        r = read_word(mem, o.type + field(l, PY_TYPE_BASIC_SIZE), &o.basic_bytes);
     if (r == 0)
-        r = read_word(mem, o.type + field(l, FLAGS), &o.flags);
+        r = read_word(mem, o.type + field(l, PY_TYPE_FLAGS), &o.flags);
     if (r == 0)
-        r = read_word(mem, o.type + field(l, DICTOFFSET), &dict_offset);
+        r = read_word(mem, o.type + field(l, PY_TYPE_DICT_OFFSET), &dict_offset);
     if (r != 0)
         return r;
     o.dict_offset = (int64_t)dict_offset;
@@ -153,12 +138,11 @@ static int read_instance(const struct py_layout *l, struct mem *mem, uint64_t ad
 static int find_managed(const struct py_layout *l, struct mem *mem, const struct instance *o,
                         uint64_t *ret_values, uint64_t *ret_dict)
 {
-    enum { VALUES_BEFORE = 32, DICT_BEFORE = 24, DICT_BEFORE_FREE_THREADED = 8 };
-    uint64_t before = l->free_threaded ? DICT_BEFORE_FREE_THREADED : DICT_BEFORE;
+    uint64_t before = l->free_threaded ? PY_DICT_BEFORE_FREE_THREADED : PY_DICT_BEFORE;
     *ret_values = 0;
     int r = read_word(mem, o->addr - before, ret_dict);
     if (r == 0 && l->traits.dicts == PY_DICTS_311)
-        r = read_word(mem, o->addr - VALUES_BEFORE, ret_values);
+        r = read_word(mem, o->addr - PY_VALUES_BEFORE, ret_values);
     if (r == 0 && l->traits.dicts == PY_DICTS_312 && (*ret_dict & 1))
         *ret_values = *ret_dict + 1;
     if (r == 0 && l->traits.dicts == PY_DICTS_313 && *ret_dict == 0)
@@ -169,13 +153,12 @@ static int find_managed(const struct py_layout *l, struct mem *mem, const struct
 int py_attributes_read(const struct py_layout *l, struct mem *mem, uint64_t addr,
                        struct py_dict *ret)
 {
-    enum { MANAGED_DICT = 1 << 4 }; /* Py_TPFLAGS_MANAGED_DICT, 3.11+ */
     struct instance o;
     uint64_t values = 0, keys, dict;
     int r = read_instance(l, mem, addr, &o);
     if (r != 0)
         return r;
-    if (l->traits.dicts != PY_DICTS_36 && o.flags & MANAGED_DICT)
+    if (l->traits.dicts != PY_DICTS_36 && o.flags & PY_FLAG_MANAGED_DICT)
         r = find_managed(l, mem, &o, &values, &dict);
     else if (o.dict_offset > 0)
         r = read_word(mem, addr + (uint64_t)o.dict_offset, &dict);

@@ -4,12 +4,14 @@
 
 #include "base/text.h"
 #include "pyframes/py_dict.h"
+#include "pyframes/py_fixed.h"
+#include "pyframes/py_int.h"
 #include "pyframes/py_layout.h"
 #include "pyframes/py_lock.h"
 #include "pyframes/py_modules.h"
 #include "pyframes/py_string.h"
 
-enum { WORD = 8, DIGIT_BITS = 30, HANDLE_IDENT = 32, MAX_THREADS = 256 };
+enum { MAX_THREADS = 256 };
 
 /* Is F in the function NAME of threading.py? */
 static bool is_in(const struct py_layout *l, struct mem *live, const struct py_frame *f,
@@ -30,16 +32,11 @@ static bool is_in(const struct py_layout *l, struct mem *live, const struct py_f
 /* The int at ADDR: that of a pthread_t has one or two digits, a bool one or none. */
 static int read_int(const struct py_layout *l, struct mem *live, uint64_t addr, uint64_t *ret)
 {
-    uint64_t at = addr + l->object.type;
-    uint64_t size;
-    uint32_t digits[2] = {0};
-    if (!addr || mem_read_u64(live, at + WORD, &size) < 0)
+    struct py_int number;
+    if (!addr || py_int_read(l, live, addr, &number) < 0 || number.negative ||
+        number.digits > PY_INT_DIGITS_READ)
         return -ENOENT;
-    uint64_t n = l->traits.int_tags ? size >> 3 : size;
-    if ((l->traits.int_tags && (size & 2)) || n > 2 ||
-        mem_read(live, at + (uint64_t)2 * WORD, digits, n * sizeof *digits) < 0)
-        return -ENOENT;
-    *ret = digits[0] | (uint64_t)digits[1] << DIGIT_BITS;
+    *ret = number.number;
     return 0;
 }
 
@@ -63,8 +60,8 @@ static bool is_of(const struct py_runtime *rt, struct mem *live, const struct py
                lock.addr == py_dict_find(l, live, d, "_tstate_lock");
     const char *name = l->traits.join == PY_JOIN_HANDLE ? "_handle" : "_os_thread_handle";
     uint64_t object = py_dict_find(l, live, d, name);
-    return object && mem_read_u64(live, object + l->object.type + WORD, &handle) == 0 &&
-           mem_read_u64(live, handle + HANDLE_IDENT, &its) == 0 && its == ident;
+    return object && mem_read_u64(live, object + l->object.type + PY_HANDLE, &handle) == 0 &&
+           mem_read_u64(live, handle + PY_HANDLE_IDENT, &its) == 0 && its == ident;
 }
 
 static uint64_t find_joined(const struct py_runtime *rt, struct mem *live, const struct py_frame *f,

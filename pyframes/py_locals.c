@@ -6,20 +6,21 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "pyframes/py_fixed.h"
+#include "pyframes/py_int.h"
 #include "pyframes/py_layout.h"
 #include "pyframes/py_string.h"
 #include "target/secrets.h"
 
-enum { TYPE_NAME_BYTES = 48, MAX_DIGITS = 2, MAX_BYTES_SHOWN = 24, MAX_VALUE_COLUMNS = 40 };
-/* Behind an object's type pointer: what objects of variable size begin with, and a type's name. */
-enum { BODY = 8, TYPE_NAME = 16, SET_USED = 16, DIGIT_BITS = 30 };
+enum { TYPE_NAME_BYTES = 48, MAX_BYTES_SHOWN = 24, MAX_VALUE_COLUMNS = 40 };
+enum { BODY = 8 }; /* behind an object's type pointer: the first field of its own */
 
 struct value {
     char type[TYPE_NAME_BYTES]; /* "": unknown */
     bool builtin;               /* a type of the interpreter's own */
     uint64_t count;             /* of items, bytes, digits */
     bool negative;
-    uint64_t number; /* of an int with at most MAX_DIGITS digits */
+    uint64_t number; /* of an int with at most PY_INT_DIGITS_READ digits */
     double real;
     struct py_chars chars;
     uint8_t bytes[MAX_BYTES_SHOWN];
@@ -53,27 +54,22 @@ static int read_type(const struct py_runtime *rt, struct mem *mem, uint64_t obje
     const struct py_layout *l = &rt->layout;
     uint64_t type, name;
     if (mem_read_u64(mem, object + l->object.type, &type) < 0 ||
-        mem_read_u64(mem, type + l->object.type + TYPE_NAME, &name) < 0)
+        mem_read_u64(mem, type + l->object.type + PY_TYPE_NAME, &name) < 0)
         return -EFAULT;
     ret->builtin = type >= rt->module_start && type < rt->module_end;
     return read_type_name(mem, name, ret->type);
 }
 
-/* Source: 3.12 added lv_tag: the number of digits << 3, and 2 for negative ints. */
-static int read_int(const struct py_layout *l, struct mem *mem, uint64_t body, struct value *ret)
+static int read_int(const struct py_layout *l, struct mem *mem, uint64_t object, struct value *ret)
 {
-    uint64_t size;
-    uint32_t digits[MAX_DIGITS] = {0};
-    if (mem_read_u64(mem, body, &size) < 0)
-        return -EFAULT;
-    ret->negative = l->traits.int_tags ? (size & 3) == 2 : (int64_t)size < 0;
-    ret->count = l->traits.int_tags ? size >> 3 : ret->negative ? -size : size;
-    if (ret->count > MAX_DIGITS)
-        return 0;
-    if (ret->count && mem_read(mem, body + BODY, digits, ret->count * sizeof *digits) < 0)
-        return -EFAULT;
-    ret->number = digits[0] | (uint64_t)digits[1] << DIGIT_BITS;
-    return 0;
+    struct py_int number;
+    int r = py_int_read(l, mem, object, &number);
+    if (r == 0) {
+        ret->negative = number.negative;
+        ret->count = number.digits;
+        ret->number = number.number;
+    }
+    return r;
 }
 
 static int read_content(const struct py_layout *l, struct mem *mem, uint64_t object,
@@ -81,13 +77,13 @@ static int read_content(const struct py_layout *l, struct mem *mem, uint64_t obj
 {
     uint64_t body = body_of(l, object);
     if (str_eq(ret->type, "int") || str_eq(ret->type, "bool"))
-        return read_int(l, mem, body, ret);
+        return read_int(l, mem, object, ret);
     if (str_eq(ret->type, "float"))
         return mem_read(mem, body, &ret->real, sizeof ret->real);
     if (str_eq(ret->type, "str"))
         return py_chars_read(l, mem, object, &ret->chars);
     if (str_eq(ret->type, "set") || str_eq(ret->type, "frozenset"))
-        return mem_read_u64(mem, body + SET_USED - BODY, &ret->count);
+        return mem_read_u64(mem, object + l->object.type + PY_SET_USED, &ret->count);
     if (mem_read_u64(mem, body, &ret->count) < 0)
         return -EFAULT;
     if (!str_eq(ret->type, "bytes"))
@@ -123,7 +119,7 @@ static void read_value(const struct py_runtime *rt, struct mem *mem, uint64_t ob
 /* How many arguments F's function has; 0 if that makes no sense. */
 static uint32_t count_arguments(const struct py_layout *l, struct mem *mem, uint64_t code)
 {
-    enum { VARIABLE = 4, KEYWORDS = 8, MOST = 1 << 10 }; /* co_flags: *args, **kwargs */
+    enum { MOST = 1 << 10 };
     uint32_t positional, keyword_only, flags;
     if (l->frame.locals == PY_ABSENT || l->code.argcount == PY_ABSENT ||
         mem_read_u32(mem, code + l->code.argcount, &positional) < 0 ||
@@ -131,7 +127,8 @@ static uint32_t count_arguments(const struct py_layout *l, struct mem *mem, uint
         mem_read_u32(mem, code + l->code.flags, &flags) < 0 || positional > MOST ||
         keyword_only > MOST)
         return 0;
-    return positional + keyword_only + !!(flags & VARIABLE) + !!(flags & KEYWORDS);
+    return positional + keyword_only + !!(flags & PY_CODE_VARARGS) +
+           !!(flags & PY_CODE_VARKEYWORDS);
 }
 
 /* How many variables F's function has, *RET_ARGUMENTS of them its arguments, which are the first;
@@ -233,9 +230,9 @@ static void add_bytes(const struct value *v, struct text *out)
 
 static void add_int(const struct value *v, struct text *out)
 {
-    if (v->count > MAX_DIGITS)
+    if (v->count > PY_INT_DIGITS_READ)
         text_addf(out, "%sint of up to %" PRIu64 " bits", v->negative ? "-" : "",
-                  v->count < UINT32_MAX ? v->count * DIGIT_BITS : UINT32_MAX);
+                  v->count < UINT32_MAX ? v->count * PY_DIGIT_BITS : UINT32_MAX);
     else
         text_addf(out, "%s%" PRIu64, v->negative ? "-" : "", v->number);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "pyframes/py_fixed.h"
 #include "pyframes/py_interpreters.h"
 #include "pyframes/py_layout.h"
 #include "pyframes/py_string.h"
@@ -16,16 +17,8 @@ enum {
     MAX_TRIES = 4,        /* to read what changes */
     TYPE_NAME_BYTES = 16, /* "_thread.RLock" */
 };
-/* Offsets behind an object's type pointer: a lock's fields, a type's name. */
-enum {
-    LOCK_WORD = 8, /* a pointer to the semaphore, or a PyMutex */
-    LOCK_OWNER = 16,
-    LOCK_COUNT = 24,
-    TYPE_NAME = 16,
-};
 /* Bits of a PyMutex; where a pointer to a semaphore is instead, they are 0. */
 enum { LOCKED = 1, LOCKED_WITH_WAITERS = 3 };
-enum { PARKED_FOR = 8 }; /* struct wait_entry: the PyMutex is named so far before its semaphore */
 
 /* ---- the lock that is waited for ---- */
 
@@ -33,24 +26,24 @@ enum { PARKED_FOR = 8 }; /* struct wait_entry: the PyMutex is named so far befor
 static uint64_t parked_for(struct mem *live, uint64_t sem)
 {
     uint64_t mutex;
-    return mem_read_u64(live, sem - PARKED_FOR, &mutex) < 0 ? 0 : mutex;
+    return mem_read_u64(live, sem - PY_PARKED_FOR, &mutex) < 0 ? 0 : mutex;
 }
 
 /* Is the object at ADDR a lock for which a thread waits on SEM? */
 static bool is_lock(const struct py_layout *l, struct mem *live, uint64_t addr, uint64_t sem,
                     struct py_lock *ret)
 {
-    uint64_t words[2]; /* type, LOCK_WORD */
+    uint64_t words[2]; /* type, lock */
     uint64_t name_at;
     char name[TYPE_NAME_BYTES] = "";
     uint64_t at = addr + l->object.type;
-    static_assert(LOCK_WORD == sizeof *words, "one read has both");
+    static_assert(PY_LOCK_WORD == sizeof *words, "one read has both");
     if (addr == 0 || addr % 8 || mem_read(live, at, words, sizeof words) < 0)
         return false;
     if (words[1] != sem && ((words[1] & LOCKED_WITH_WAITERS) != LOCKED_WITH_WAITERS ||
-                            parked_for(live, sem) != at + LOCK_WORD))
+                            parked_for(live, sem) != at + PY_LOCK_WORD))
         return false;
-    if (mem_read_u64(live, words[0] + l->object.type + TYPE_NAME, &name_at) < 0 ||
+    if (mem_read_u64(live, words[0] + l->object.type + PY_TYPE_NAME, &name_at) < 0 ||
         mem_read(live, name_at, name, sizeof name - 2) < 0)
         return false;
     ret->addr = addr;
@@ -65,7 +58,7 @@ int py_lock_find(const struct py_runtime *rt, struct mem *live, const struct py_
     uint64_t slots[PY_MAX_SLOTS];
     if (l->free_threaded)
         return -ENOENT;
-    if (is_lock(l, live, parked_for(live, sem) - LOCK_WORD - l->object.type, sem, ret))
+    if (is_lock(l, live, parked_for(live, sem) - PY_LOCK_WORD - l->object.type, sem, ret))
         return 0;
     size_t n = py_with_slots(l, live, f, slots);
     for (size_t i = 0; i < n; i++)
@@ -82,9 +75,9 @@ static int rlock_holder(const struct py_layout *l, struct mem *live, const struc
 {
     enum { WORD, OWNER, COUNT };
     uint64_t words[3]; /* beside a PyMutex COUNT is how often it was taken again */
-    static_assert(LOCK_OWNER == LOCK_WORD + OWNER * (int)sizeof *words, "one read has them");
-    static_assert(LOCK_COUNT == LOCK_WORD + COUNT * (int)sizeof *words, "one read has them");
-    if (mem_read(live, lock->addr + l->object.type + LOCK_WORD, words, sizeof words) < 0 ||
+    static_assert(PY_LOCK_OWNER == PY_LOCK_WORD + OWNER * (int)sizeof *words, "one read has them");
+    static_assert(PY_LOCK_COUNT == PY_LOCK_WORD + COUNT * (int)sizeof *words, "one read has them");
+    if (mem_read(live, lock->addr + l->object.type + PY_LOCK_WORD, words, sizeof words) < 0 ||
         words[OWNER] == 0 || (words[COUNT] == 0 && !(words[WORD] & LOCKED)))
         return -ENOENT;
     *ret = words[OWNER];

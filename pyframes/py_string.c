@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "pyframes/py_fixed.h"
 
 struct shape {
     uint64_t data;
@@ -150,6 +151,6 @@ int py_bytes_read(const struct py_layout *layout, struct mem *mem, uint64_t addr
 
 uint64_t py_tuple_items(const struct py_layout *layout, uint64_t tuple)
 {
-    enum { TO_HASH = 16, HASH = 8 }; /* behind the type pointer */
-    return tuple + layout->object.type + TO_HASH + (layout->traits.hashed_tuples ? HASH : 0);
+    return tuple + layout->object.type +
+           (layout->traits.hashed_tuples ? PY_HASHED_TUPLE_ITEMS : PY_TUPLE_ITEMS);
 }

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "pyframes/py_asyncio.h"
+#include "pyframes/py_int.h"
 #include "pyframes/py_string.h"
 
 struct py_tasks {
@@ -81,23 +82,14 @@ static int find_running(const struct py_tasks *t, struct mem *mem, uint64_t thre
     return ret->is_number || t->str_type == 0 || type == t->str_type ? 0 : -EPROTO;
 }
 
-/* Behind its type an int has a tag (count of digits in units of 8, sign), then digits of 30 bits.
- * The number of Task-N has at most two. */
 int py_task_number_read(const struct py_layout *l, struct mem *mem, uint64_t addr, uint64_t *ret)
 {
-    enum { TAG = 8, DIGITS = 16, TAG_BITS = 3, SIGN = 3, DIGIT_BITS = 30 };
-    uint64_t at = addr + l->object.type;
-    uint64_t tag;
-    uint32_t low, high = 0;
-    int r = mem_read_u64(mem, at + TAG, &tag);
-    if (r == 0 && (tag & SIGN || tag >> TAG_BITS > 2 || tag >> TAG_BITS == 0))
+    struct py_int number;
+    int r = py_int_read(l, mem, addr, &number);
+    if (r == 0 && (number.negative || !number.digits || number.digits > PY_INT_DIGITS_READ))
         r = -EPROTO;
     if (r == 0)
-        r = mem_read_u32(mem, at + DIGITS, &low);
-    if (r == 0 && tag >> TAG_BITS == 2)
-        r = mem_read_u32(mem, at + DIGITS + 4, &high);
-    if (r == 0)
-        *ret = low | (uint64_t)high << DIGIT_BITS;
+        *ret = number.number;
     return r;
 }
 

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "pyframes/py_asyncio.h"
 #include "pyframes/py_dict.h"
+#include "pyframes/py_fixed.h"
 #include "pyframes/py_interpreters.h"
 #include "pyframes/py_modules.h"
 
@@ -82,7 +83,7 @@ static void add_referents(const struct py_layout *l, struct mem *live, const uin
 {
     for (size_t i = 0; i < n; i++) {
         uint64_t key = slots[2 * i];
-        uint64_t task = key ? word_at(live, key + l->object.type + WORD) : 0;
+        uint64_t task = key ? word_at(live, key + l->object.type + PY_WEAK_REFERENT) : 0;
         if (task == 0 || task % WORD)
             continue;
         if (*n_tasks == PY_MAX_TASKS) {
@@ -93,16 +94,16 @@ static void add_referents(const struct py_layout *l, struct mem *live, const uin
     }
 }
 
-/* A set's fields are behind its type: fill, used, mask, table. */
 static size_t read_set(const struct py_layout *l, struct mem *live, uint64_t set, uint64_t *tasks,
                        bool *ret_more)
 {
-    enum { FILL, USED, MASK, TABLE, FIELDS };
-    uint64_t f[FIELDS];
+    enum { MASK = (PY_SET_MASK - PY_SET_FILL) / WORD, TABLE = (PY_SET_TABLE - PY_SET_FILL) / WORD };
+    uint64_t f[TABLE + 1];
     size_t n_tasks = 0;
     if (set == 0)
         return 0;
-    if (mem_read(live, set + l->object.type + WORD, f, sizeof f) < 0 || f[MASK] >= MAX_SET_SLOTS) {
+    if (mem_read(live, set + l->object.type + PY_SET_FILL, f, sizeof f) < 0 ||
+        f[MASK] >= MAX_SET_SLOTS) {
         *ret_more = true;
         return 0;
     }

@@ -5,37 +5,20 @@
 
 #include "base/text.h"
 #include "pyframes/py_dict.h"
+#include "pyframes/py_fixed.h"
 #include "pyframes/py_step.h"
 #include "pyframes/py_string.h"
 
 enum { MAX_TABLE_BYTES = 4096, MAX_NAMES = 256 };
-/* Offsets behind an object's type pointer: a type's name, a bound method's fields, a method
- * descriptor's, a function's, a code object's, a tuple's. */
-enum {
-    TYPE_NAME = 16,
-    METHOD_DEF = 8, /* its definition, or its function of Python's */
-    METHOD_SELF = 16,
-    DESCRIPTOR_DEF = 32,
-    FUNCTION_NAME = 24,
-    FUNCTION_CODE = 40,
-    FIRST_FUNCTION_NAME = 56, /* where its code comes first */
-    FIRST_FUNCTION_CODE = 8,
-    CODE_NAMES = 24, /* from 3.11 on */
-    CODE_EXCEPTION_TABLE = 32,
-    TUPLE_SIZE = 8,
-};
-/* Up to 3.10: the pointer to a frame's values; behind f_lasti the number of its blocks, and these,
- * of which each is three numbers, the last one the height of the values below it. */
-enum { FRAME_VALUE_STACK = 64, LASTI_BLOCKS = 8, LASTI_BLOCK_STACK = 16 };
-enum { MOST_BLOCKS = 20, BLOCK_NUMBERS = 3, BLOCK_LEVEL = 2 };
-enum { GENERATOR_FRAME = 8 }; /* up to 3.10, behind the type: the pointer to its frame */
+enum { MOST_BLOCKS = 20, BLOCK_NUMBERS = PY_OLD_BLOCK_BYTES / 4 };
 
 /* ---- the value stack ---- */
 
 uint64_t py_with_self(const struct py_layout *l, struct mem *live, uint64_t addr)
 {
     uint64_t self = 0;
-    if (addr && addr % 8 == 0 && mem_read_u64(live, addr + l->object.type + METHOD_SELF, &self) < 0)
+    if (addr && addr % 8 == 0 &&
+        mem_read_u64(live, addr + l->object.type + PY_METHOD_SELF, &self) < 0)
         return 0;
     return self;
 }
@@ -47,13 +30,17 @@ size_t py_with_slots(const struct py_layout *l, struct mem *live, const struct p
     uint32_t locals;
     uint64_t start;
     if (l->traits.with_keeps != PY_WITH_KEEPS_BLOCK) {
-        if (mem_read_u32(live, f->code + l->code.first_line + 4, &locals) < 0 ||
-            mem_read_u32(live, f->code + l->code.first_line - 4, &size) < 0 || locals > 1 << 16)
+        if (mem_read_u32(live, f->code + l->code.first_line + PY_VALUES_PAST_FIRST_LINE, &locals) <
+                0 ||
+            mem_read_u32(live, f->code + l->code.first_line - PY_FIRST_LINE_PAST_STACK_SIZE,
+                         &size) < 0 ||
+            locals > 1 << 16)
             return 0;
         start = f->self + l->frame.locals + (uint64_t)8 * locals;
     } else if (l->frame.lasti == PY_ABSENT ||
-               mem_read_u32(live, f->code + l->code.first_line - 8, &size) < 0 ||
-               mem_read_u64(live, f->self + l->object.type - 8 + FRAME_VALUE_STACK, &start) < 0) {
+               mem_read_u32(live, f->code + l->code.first_line - PY_OLD_FIRST_LINE_PAST_STACK_SIZE,
+                            &size) < 0 ||
+               mem_read_u64(live, f->self + l->object.type + PY_OLD_FRAME_VALUES, &start) < 0) {
         return 0;
     }
     size = size < PY_MAX_SLOTS ? size : PY_MAX_SLOTS;
@@ -100,7 +87,7 @@ static uint32_t depth_of(const struct py_layout *l, struct mem *live, const stru
     uint64_t data;
     size_t len;
     if (f->lasti < 0 ||
-        mem_read_u64(live, f->code + l->object.type + CODE_EXCEPTION_TABLE, &object) < 0 ||
+        mem_read_u64(live, f->code + l->object.type + PY_CODE_EXCEPTION_TABLE, &object) < 0 ||
         py_bytes_find(l, live, object, sizeof table, &data, &len) < 0 || len == 0 ||
         mem_read(live, data, table, len) < 0)
         return 0;
@@ -120,14 +107,15 @@ static uint64_t places_below_blocks(const struct py_layout *l, struct mem *live,
     uint32_t n;
     uint64_t places = 0;
     if (l->frame.lasti == PY_ABSENT ||
-        mem_read_u32(live, f->self + l->frame.lasti + LASTI_BLOCKS, &n) < 0 || n == 0 ||
+        mem_read_u32(live, f->self + l->frame.lasti + PY_OLD_BLOCKS_PAST_LASTI, &n) < 0 || n == 0 ||
         n > MOST_BLOCKS ||
-        mem_read(live, f->self + l->frame.lasti + LASTI_BLOCK_STACK, blocks, n * sizeof *blocks) <
-            0)
+        mem_read(live, f->self + l->frame.lasti + PY_OLD_BLOCK_STACK_PAST_LASTI, blocks,
+                 n * sizeof *blocks) < 0)
         return 0;
     for (uint32_t i = 0; i < n; i++)
-        if (blocks[i][BLOCK_LEVEL] > 0 && blocks[i][BLOCK_LEVEL] <= PY_MAX_SLOTS)
-            places |= UINT64_C(1) << (blocks[i][BLOCK_LEVEL] - 1);
+        if (blocks[i][PY_OLD_BLOCK_LEVEL / 4] > 0 &&
+            blocks[i][PY_OLD_BLOCK_LEVEL / 4] <= PY_MAX_SLOTS)
+            places |= UINT64_C(1) << (blocks[i][PY_OLD_BLOCK_LEVEL / 4] - 1);
     return places;
 }
 
@@ -149,9 +137,9 @@ bool py_with_uses(const struct py_layout *l, struct mem *live, uint64_t code,
     uint64_t n = 0;
     bool uses = if_unread;
     struct text name = {0};
-    uint64_t names_at = l->code.names == PY_ABSENT ? l->object.type + CODE_NAMES : l->code.names;
+    uint64_t names_at = l->code.names == PY_ABSENT ? l->object.type + PY_CODE_NAMES : l->code.names;
     if (mem_read_u64(live, code + names_at, &tuple) < 0 ||
-        mem_read_u64(live, tuple + l->object.type + TUPLE_SIZE, &n) < 0 || n > MAX_NAMES)
+        mem_read_u64(live, tuple + l->object.type + PY_SIZE, &n) < 0 || n > MAX_NAMES)
         return if_unread;
     for (uint64_t i = 0; i < n; i++) {
         uint64_t item;
@@ -187,10 +175,10 @@ static struct kept kept_at(const struct py_layout *l, struct mem *live, const ui
     if (l->traits.with_keeps == PY_WITH_KEEPS_BOTH) {
         ret.self = slots[i] & values;
         ret.function = i > 0 ? slots[i - 1] & values : 0;
-        ret.def_at = ret.function + l->object.type + DESCRIPTOR_DEF;
+        ret.def_at = ret.function + l->object.type + PY_DESCRIPTOR_DEF;
     } else {
         ret.self = py_with_self(l, live, slots[i]);
-        ret.def_at = slots[i] + l->object.type + METHOD_DEF;
+        ret.def_at = slots[i] + l->object.type + PY_METHOD_FUNCTION;
         if (!ret.self || mem_read_u64(live, ret.def_at, &ret.function) < 0)
             ret.function = 0;
     }
@@ -213,7 +201,7 @@ static bool is_exit(const struct py_layout *l, struct mem *live, uint64_t functi
 {
     uint64_t name;
     struct text text = {0};
-    uint32_t name_at = l->traits.code_first ? FIRST_FUNCTION_NAME : FUNCTION_NAME;
+    uint32_t name_at = l->traits.code_first ? PY_OLD_FUNCTION_NAME : PY_FUNCTION_NAME;
     bool is = function && function % 8 == 0 &&
               mem_read_u64(live, function + l->object.type + name_at, &name) == 0 &&
               py_string_read(l, live, name, &text) == 0 && text.len && str_eq(text.s, "__exit__");
@@ -227,7 +215,7 @@ static bool releases(const struct py_layout *l, struct mem *live, uint64_t funct
     static const char *const calls[] = {"release", "__exit__", NULL};
     uint64_t code;
     struct text name = {0};
-    uint32_t code_at = l->traits.code_first ? FIRST_FUNCTION_CODE : FUNCTION_CODE;
+    uint32_t code_at = l->traits.code_first ? PY_OLD_FUNCTION_CODE : PY_FUNCTION_CODE;
     bool is = mem_read_u64(live, function + l->object.type + code_at, &code) == 0 &&
               py_string_read(l, live, key, &name) == 0 && name.len &&
               py_with_uses(l, live, code, (const char *const[]){name.s, NULL}, false) &&
@@ -256,7 +244,7 @@ static bool is_generator(const struct py_runtime *rt, struct mem *live, uint64_t
     return py_step_is_address(object) &&
            mem_read_u64(live, object + rt->layout.object.type, &type) == 0 &&
            py_runtime_owns(rt, type) &&
-           mem_read_u64(live, type + rt->layout.object.type + TYPE_NAME, &at) == 0 &&
+           mem_read_u64(live, type + rt->layout.object.type + PY_TYPE_NAME, &at) == 0 &&
            mem_read(live, at, name, sizeof name) == 0 &&
            memcmp(name, "generator", sizeof name) == 0;
 }
@@ -269,7 +257,7 @@ static void add_generator(const struct py_runtime *rt, struct mem *live, uint64_
     uint64_t frame = generator + l->generator.frame;
     if (ret->n == PY_MAX_WITH || !is_generator(rt, live, generator) ||
         (l->generator.frame == PY_ABSENT &&
-         mem_read_u64(live, generator + l->object.type + GENERATOR_FRAME, &frame) < 0))
+         mem_read_u64(live, generator + l->object.type + PY_OLD_GENERATOR_FRAME, &frame) < 0))
         return;
     ret->n += py_step_read_one(rt, live, frame, &ret->frames[ret->n]);
 }
