@@ -63,8 +63,8 @@ enum known_act {
     DOES_BEGIN_REQUEST,  /* begins what is done for a client */
     DOES_KINDS,
 };
-/* Rows of slow code are bits; a quarter of them may be the user's. */
-enum { KNOWN_MOST_SLOW = 64 };
+/* Rows of slow code are bits; so many of them may be the user's. */
+enum { KNOWN_MOST_SLOW = 128, KNOWN_MOST_SLOW_ADDED = 16 };
 enum known_match {
     MATCH_NAME,   /* as in frame_name_has(), of libc without its prefixes */
     MATCH_ANY,    /* "*" */

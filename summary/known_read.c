@@ -376,7 +376,6 @@ static const char *wrong_with(const struct known_row *row)
 
 static int check_rows(const struct known_table *t, struct err *err)
 {
-    enum { MOST = KNOWN_MOST_SLOW / 4 };
     size_t n = 0;
     for (size_t i = 0; i < t->n; i++) {
         const struct known_row *row = &t->rows[i];
@@ -385,7 +384,9 @@ static int check_rows(const struct known_table *t, struct err *err)
         if (wrong)
             return err_set(err, -EINVAL, "line %u: %s", row->line, wrong);
     }
-    return n <= MOST ? 0 : err_set(err, -EINVAL, "more than %d rows of slow code", MOST);
+    return n <= KNOWN_MOST_SLOW_ADDED
+               ? 0
+               : err_set(err, -EINVAL, "more than %d rows of slow code", KNOWN_MOST_SLOW_ADDED);
 }
 
 int known_init(struct known_table *t, const char *text, struct err *err)

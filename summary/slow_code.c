@@ -22,17 +22,38 @@ static bool is_of(const struct shown_frame *f, const char *path, const struct kn
                                    : frame_role(f, false) != ROLE_OWN;
 }
 
+static void add(struct slow_set *set, size_t row)
+{
+    set->words[row / 64] |= UINT64_C(1) << row % 64;
+}
+
+static bool has(const struct slow_set *set, size_t row)
+{
+    return set->words[row / 64] >> row % 64 & 1;
+}
+
+/* Adds what OTHER has.  Returns whether SET has anything then. */
+static bool join(struct slow_set *set, const struct slow_set *other)
+{
+    uint64_t any = 0;
+    for (size_t i = 0; i < SLOW_WORDS; i++)
+        any |= set->words[i] |= other->words[i];
+    return any != 0;
+}
+
 /* What a module does when it is imported it does once: that is no row's. */
 static struct slow_frame look_at(const struct slow_code *all, const struct shown_frame *f)
 {
-    struct slow_frame ret = {.unless = known_does(f, DOES_LOAD) ? UINT64_MAX : 0};
+    struct slow_frame ret = {.rows = {{0}}};
+    bool loads = known_does(f, DOES_LOAD);
     bool python = f->kind == SHOWN_PYTHON && f->file;
     const char *path = python ? python_installed_path(f->file) : NULL;
     for (size_t i = 0; i < all->n_rows; i++) {
         const struct known_row *row = all->rows[i];
-        ret.rows |= is_of(f, path, row) ? UINT64_C(1) << i : 0;
-        ret.unless |=
-            python && row->unless && python_file_ends(f->file, row->unless) ? UINT64_C(1) << i : 0;
+        if (is_of(f, path, row))
+            add(&ret.rows, i);
+        if (loads || (python && row->unless && python_file_ends(f->file, row->unless)))
+            add(&ret.unless, i);
     }
     return ret;
 }
@@ -40,6 +61,7 @@ static struct slow_frame look_at(const struct slow_code *all, const struct shown
 void slow_code_init(struct slow_code *all, const struct view *v)
 {
     const struct known_table *t = view_known(v);
+    struct slow_set any = {{0}};
     *all = (struct slow_code){.n = view_frame_count(v)};
     for (size_t i = 0; i < t->n && all->n_rows < KNOWN_MOST_SLOW; i++)
         if (t->rows[i].is >> KNOWN_SLOW & 1)
@@ -47,7 +69,7 @@ void slow_code_init(struct slow_code *all, const struct view *v)
     all->items = xcalloc(all->n + (size_t)1, sizeof *all->items);
     for (uint32_t id = 1; id <= all->n; id++) {
         all->items[id] = look_at(all, view_frame(v, id));
-        all->any |= all->items[id].rows;
+        all->any |= join(&any, &all->items[id].rows);
     }
 }
 
@@ -56,15 +78,19 @@ void slow_code_release(struct slow_code *all)
     free(all->items);
 }
 
-static uint64_t rows_of(const struct slow_code *all, const struct shown_frame *stack, size_t n)
+static struct slow_set rows_of(const struct slow_code *all, const struct shown_frame *stack,
+                               size_t n)
 {
-    uint64_t rows = 0, unless = 0;
+    struct slow_set rows = {{0}};
+    struct slow_set unless = {{0}};
     for (size_t i = 0; i < n; i++)
         if (stack[i].id <= all->n) {
-            rows |= all->items[stack[i].id].rows;
-            unless |= all->items[stack[i].id].unless;
+            (void)join(&rows, &all->items[stack[i].id].rows);
+            (void)join(&unless, &all->items[stack[i].id].unless);
         }
-    return rows & ~unless;
+    for (size_t i = 0; i < SLOW_WORDS; i++)
+        rows.words[i] &= ~unless.words[i];
+    return rows;
 }
 
 static void add_run(const struct scene *s, const struct run *run, int64_t *sums, int64_t *all_ns)
@@ -74,11 +100,11 @@ static void add_run(const struct scene *s, const struct run *run, int64_t *sums,
         return;
     const struct shown_frame *stack = view_stack(s->g->v, run->at, &n);
     *all_ns += run->weights.wall_ns;
-    uint64_t rows = rows_of(s->slow, stack, n);
-    for (size_t i = 0; i < s->slow->n_rows && rows; i++) {
+    struct slow_set rows = rows_of(s->slow, stack, n);
+    for (size_t i = 0; i < s->slow->n_rows; i++) {
         /* Who was woken in a system call waits for a CPU there: it takes none. */
         bool woken = run->state == RUN_RUNNABLE && s->slow->rows[i]->place == IN_LIBC;
-        sums[i] += rows >> i & 1 && !woken ? run->weights.wall_ns : 0;
+        sums[i] += has(&rows, i) && !woken ? run->weights.wall_ns : 0;
     }
 }
 

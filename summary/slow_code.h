@@ -4,16 +4,20 @@
 #include "summary/known.h"
 #include "summary/rules.h"
 
-/* Of a frame: bit by bit the rows that it is of, and those that no stack with it is of. */
+enum { SLOW_WORDS = KNOWN_MOST_SLOW / 64 };
+struct slow_set { /* of rows, bit by bit */
+    uint64_t words[SLOW_WORDS];
+};
+/* Of a frame: the rows that it is of, and those that no stack with it is of. */
 struct slow_frame {
-    uint64_t rows, unless;
+    struct slow_set rows, unless;
 };
 struct slow_code {
     const struct known_row *rows[KNOWN_MOST_SLOW];
     size_t n_rows;
     struct slow_frame *items; /* by the frame's id */
     uint32_t n;
-    uint64_t any; /* ROWS of all */
+    bool any; /* does a frame have rows? */
 };
 /* Of all frames of V, which is borrowed, each looked at once. */
 void slow_code_init(struct slow_code *all, const struct view *v);
