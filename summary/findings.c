@@ -425,6 +425,88 @@ static void add_bound(const struct ledger *l, struct finding *f)
     f->words = words.s;
 }
 
+/* Does a printed finding speak of GROUP as one whom others wait for, or before all others? */
+static bool is_named(const struct findings *all, const struct thread_group *group)
+{
+    for (size_t i = 0; i < all->n_printed; i++) {
+        const struct finding *f = all->printed[i];
+        bool apart = i > 0 && f->kind == FINDING_DESCRIBES;
+        if ((f->about == group->noun && !apart) || f->blames == group->noun ||
+            f->also == group->noun || f->like == group->noun)
+            return true;
+    }
+    return false;
+}
+
+/* What of the leader's time ends in GROUP, another one. */
+static int64_t ends_ns(const struct ledger *l, const struct thread_group *group)
+{
+    int64_t ns = 0;
+    for (size_t i = 0; i < l->n; i++)
+        ns += l->rows[i].group == group ? l->rows[i].ns : 0;
+    return ns;
+}
+
+/* Does ROW end a chain of waits that was read at its beginning, at least?  Of whom one joins, the
+ * end is awaited. */
+static bool ends_chain(const struct ledger *l, const struct ledger_row *row)
+{
+    static const unsigned begins = OF(LOCK) | OF(PEER) | OF(CHILD);
+    return row->group != l->leader && row->waits_cause != CAUSE_JOIN &&
+           (row->way == LEDGER_READ ||
+            (row->way == LEDGER_MEANWHILE && begins >> row->waits_cause & 1));
+}
+
+/* The heaviest row of those in whom most of the leader's time ends by such a chain; NULL: none. */
+static const struct ledger_row *end_of_chain(const struct ledger *l)
+{
+    const struct ledger_row *most = NULL;
+    for (size_t i = 0; i < l->n; i++) {
+        const struct ledger_row *row = &l->rows[i];
+        if (ends_chain(l, row) && (!most || ends_ns(l, row->group) > ends_ns(l, most->group)))
+            most = row;
+    }
+    return most;
+}
+
+/* " 65% of feed's time ends in clean, which computes in strip a.py:3 > sub.": the end of a chain of
+ * waits, of which the sentences name the next one only. */
+static void add_end_of_chain(const struct findings *all, struct finding *f)
+{
+    static const double much = 0.3, most_of_it = 0.95;
+    static const unsigned computing = OF(COMPUTES) | OF(CPU) | OF(FAULTS) | OF(GC) | OF(IMPORTS);
+    const struct ledger *l = &all->ledger;
+    const struct ledger_row *row = end_of_chain(l);
+    if (f->kind == FINDING_VERDICT || !row || f->about != l->leader->noun ||
+        !(f->causes >> row->waits_cause & 1) || is_named(all, row->group))
+        return;
+    int64_t ns = ends_ns(l, row->group);
+    if (share_of(ns, l->wall_ns) < much)
+        return;
+    struct text words = {0};
+    text_addf(&words, "%s ", f->words);
+    add_percent(&words, share_of(ns, l->wall_ns));
+    text_addf(&words, l->leader->plural ? " of the time of %s ends in " : " of %s's time ends in ",
+              l->leader->noun);
+    if (computing >> row->cause & 1)
+        text_addf(&words, "%s, which compute%s ", row->group->noun, verb_s(row->group));
+    else
+        text_addf(&words, "%s, which %s ", row->group->noun, row->group->plural ? "are" : "is");
+    text_add(&words, (double)row->ns < most_of_it * (double)ns ? "mainly in " : "in ");
+    add_way(&words, &row->place);
+    text_add(&words, ".");
+    add_figure(f, "chain_share", share_of(ns, l->wall_ns));
+    free(f->words);
+    f->words = words.s;
+}
+
+/* What the ledger knows beside F, the first sentence. */
+static void add_what_ends(const struct findings *all, struct finding *f)
+{
+    add_end_of_chain(all, f);
+    add_bound(&all->ledger, f);
+}
+
 /* Where nobody is what the user asked for: said first. */
 static void tell_no_leader(struct findings *f, const struct groups *g)
 {
@@ -480,7 +562,7 @@ void findings_init(struct findings *f, const struct groups *g)
     }
     ranking_choose(f);
     if (f->n_printed)
-        add_bound(&f->ledger, &f->items[f->printed[0] - f->items]);
+        add_what_ends(f, &f->items[f->printed[0] - f->items]);
     if (!f->n_printed) {
         f->items[f->n] = any_judged(&s) ? nothing(&s, &f->ledger) : too_short(&s);
         f->printed[f->n_printed++] = &f->items[f->n++];

@@ -129,7 +129,48 @@ START_TEST(threads_of_one_request_each_never_wait_for_work)
 }
 END_TEST
 
+/* T polls for what PID puts into a pipe. */
+static void polls_for(thread_id t, pid_t pid, int64_t ms)
+{
+    const struct wait_side side = {
+        .thing = THING_PIPE,
+        .blocker = {.kind = BLOCKER_PROCESS, .pid = pid, .tid = pid},
+    };
+    builder_polls(&b, t, "ask@/src/a.py:1:3", &side, ms);
+}
+
+/* The first one waits for the second, and that for the third; a fourth one is busy, too.  Of a
+ * chain the first sentence names the next one alone, so its end is told unless it is there. */
+START_TEST(where_a_chain_of_waits_ends_is_told)
+{
+    enum { SECOND = 20, THIRD = 30, OTHER = 40 };
+    for (int longer = 0; longer <= 1; longer++) {
+        setup();
+        polls_for(lead, SECOND, 3600);
+        builder_run(&b, lead, "ask@/src/a.py:1:3", 400, 400);
+        builder_process(&b, SECOND, "tr", NULL);
+        thread_id second = builder_thread(&b, SECOND, NULL);
+        if (longer)
+            polls_for(second, THIRD, 4000);
+        else
+            builder_run(&b, second, "turn!tr", 4000, 4000);
+        builder_process(&b, THIRD, "clean", NULL);
+        thread_id third = builder_thread(&b, THIRD, NULL);
+        builder_run(&b, third, "strip@/src/b.py:1:3 > sub!_sre.so", 3900, 3900);
+        builder_run(&b, third, "read@/src/b.py:5:6", 100, 100);
+        builder_process(&b, OTHER, "busy", NULL);
+        builder_run(&b, builder_thread(&b, OTHER, NULL), "hash!busy", 4000, 4000);
+        judge(4000);
+        ck_assert_int_eq(is_said("90% of 10 (app)'s time ends in 30 (clean), which computes in "
+                                 "strip b.py:3 > sub."),
+                         longer);
+        ck_assert_int_eq(is_said("'s time ends in 30 (clean)"), longer);
+        teardown();
+    }
+}
+END_TEST
+
 CHECK_MAIN("findings_whom", 20, who_sleeps_too_long_wakes_nobody,
            what_is_busy_meanwhile_has_the_figure_of_its_function, how_many_processes_start_is_told,
            whom_most_waits_are_for_is_told_with_the_part_that_is_known,
-           threads_of_one_request_each_never_wait_for_work)
+           threads_of_one_request_each_never_wait_for_work, where_a_chain_of_waits_ends_is_told)
