@@ -8,6 +8,7 @@
 
 #include "exporter/exporter.h"
 #include "sampler/sampler.h"
+#include "summary/findings.h"
 
 struct explanation_request {
     const struct profile *p;
@@ -15,6 +16,8 @@ struct explanation_request {
                                          shows some processes only */
     size_t n_views;
     bool verbose; /* the answer with the figures of all rules */
+    /* Appends what is said instead of the answer; NULL: nothing is. */
+    void (*say)(const struct groups *groups, const struct findings *findings, struct text *out);
     /* Its threads are let go while wallspy forks; NULL: it has ended. */
     struct sampler *running;
     bool (*cancelled)(void); /* asked now and then; true: give up, and say nothing */

@@ -284,9 +284,12 @@ static int check_folder(const struct options *o, struct err *err)
 
 static int check_report(const struct options *o, struct err *err)
 {
-    return o->inputs.n
-               ? 0
-               : err_set(err, -EINVAL, "report needs a recording or dumps: wallspy report FILE...");
+    bool tables = o->tables.threads || o->tables.functions || o->tables.waits || o->tables.tree;
+    if (!o->inputs.n)
+        return err_set(err, -EINVAL, "report needs a recording or dumps: wallspy report FILE...");
+    if (o->brief + o->json + tables > 1)
+        return err_set(err, -EINVAL, "report prints one of these: --brief, --json, tables");
+    return 0;
 }
 
 static int check_export(const struct options *o, struct err *err)

@@ -64,6 +64,7 @@ struct options {
         bool threads, functions, waits, tree;
     } tables;                  /* report: these instead of the answer */
     bool json;                 /* dump, doctor, report */
+    bool brief;                /* report: a few lines */
     bool freeze, full, locals; /* dump */
     bool now;                  /* dump: without half a second of looks before */
     int64_t twice_ns;          /* dump: how long it looks; 0: half a second */

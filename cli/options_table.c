@@ -287,6 +287,13 @@ const struct option_row option_rows[] = {
      .field = offsetof(struct options, json),
      .help = "print JSON for programs: schema dump/1, with an entry for each thread, doctor/1 or "
              "report/1"},
+    {.name = "brief",
+     .commands = FOR_REPORT,
+     .set = set_flag,
+     .field = offsetof(struct options, brief),
+     .help =
+         "print the answer in at most 12 lines, for a reader that pays by the word, as an agent "
+         "does"},
     {.name = "map",
      .value = "FILE",
      .kind = VALUE_FILE,

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/answer.h"
+#include "cli/brief.h"
 #include "cli/exit_codes.h"
 #include "cli/explanation.h"
 #include "cli/quality.h"
@@ -23,6 +24,24 @@ static void print_tables(const struct options *o, const struct profile *p)
     report_tables_add(o, p, (size_t)(width > ANSWER_MIN_WIDTH ? width : ANSWER_MIN_WIDTH), &out);
     terminal_lines(out.s ? out.s : "");
     text_release(&out);
+}
+
+static void print_brief(const struct options *o, const struct profile *p)
+{
+    struct explanation explanation;
+    const struct explanation_request request = {
+        .p = p, .views = &o->view, .n_views = 1, .say = brief_add};
+    struct text quality = {0};
+    struct text out = {0};
+    explanation_make(&explanation, &request);
+    text_add(&quality, "wallspy: ");
+    (void)quality_text(p, &quality);
+    text_add(&out, explanation.answer);
+    brief_add_quality(quality.s, &out);
+    terminal_lines(out.s);
+    text_release(&out);
+    text_release(&quality);
+    explanation_release(&explanation);
 }
 
 /* As write_and_print() of record.c, which says it first. */
@@ -57,6 +76,8 @@ int report_recording(const struct options *o, const char *path)
     terminal_to_stdout(o->color);
     if (asks_for_tables(o))
         print_tables(o, p);
+    else if (o->brief)
+        print_brief(o, p);
     else
         print(o, p);
     profile_free(p);

@@ -168,6 +168,8 @@ static const struct {
     {"dump|python", "python: dump takes process ids: wallspy dump -p PID"},
     {"doctor|python", "python: doctor takes a process id: wallspy doctor -p PID"},
     {"report", "report needs a recording or dumps: wallspy report FILE..."},
+    {"report|--brief|--tree|a.wallspy", "report prints one of these: --brief, --json, tables"},
+    {"report|--json|--brief|a.json", "report prints one of these: --brief, --json, tables"},
     {"export|a.wallspy", "export needs a format: -f NAME, or -o OUT by its suffix"},
     {"export|-f|folded", "export takes one recording and one -o: wallspy export FILE -o OUT"},
     {"export|-f|folded|a|b", "export takes one recording and one -o: wallspy export FILE -o OUT"},

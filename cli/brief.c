@@ -1,0 +1,117 @@
+#include "cli/brief.h"
+
+#include <string.h>
+
+#include "base/share.h"
+#include "summary/table.h"
+
+enum {
+    ANSWER_LINES = BRIEF_LINES - BRIEF_QUALITY_LINES,
+    LEAST_ROWS = 3, /* with their heading */
+    FIRST_LINES = 5,
+    MORE_LINES = 2, /* of the first finding, of each other one */
+    LABEL_COLUMNS = 28,
+    NAME_COLUMNS = 34,
+};
+
+static size_t count_lines(const char *s)
+{
+    size_t n = 0;
+    for (; *s; s++)
+        n += *s == '\n';
+    return n;
+}
+
+/* Appends WORDS in at most MOST lines, each with its end. */
+static void add_lines(const char *words, size_t most, struct text *out)
+{
+    struct text wrapped = {0};
+    (void)text_add_wrapped(&wrapped, words, 0, 0, BRIEF_COLUMNS - 1); /* and a "…" */
+    char *end = wrapped.s;
+    for (size_t i = 0; end && i < most; i++)
+        end = strchr(end + (i > 0), '\n');
+    if (end)
+        text_truncate(&wrapped, (size_t)(end - wrapped.s));
+    text_addf(out, "%s%s\n", wrapped.len ? wrapped.s : "", end ? "…" : "");
+    text_release(&wrapped);
+}
+
+static void add_findings(const struct findings *f, struct text *out)
+{
+    size_t left = ANSWER_LINES - LEAST_ROWS;
+    for (size_t i = 0; i < f->n_printed && left; i++) {
+        size_t before = count_lines(out->s);
+        size_t most = i ? MORE_LINES : FIRST_LINES;
+        add_lines(f->printed[i]->words, most < left ? most : left, out);
+        left -= count_lines(out->s) - before;
+    }
+}
+
+/* "50% step train.py:5 > … > [condition]": a part between the ends goes first where there is no
+ * room. */
+static void add_path(const struct table_row *row, size_t columns, struct text *out)
+{
+    const struct table_path *path = &row->paths[0];
+    size_t first = path->n;
+    struct text words = {0};
+    do { /* FIRST parts in front, and the last one */
+        first--;
+        text_clear(&words);
+        text_addf(&words, "%d%% ", percent_of(path->ns, row->wall_ns));
+        for (size_t i = 0; i < first; i++) {
+            short_name_add(&words, path->parts[i], NAME_COLUMNS);
+            text_add(&words, " > ");
+        }
+        text_add(&words, first + 1 < path->n ? "… > " : "");
+        short_name_add(&words, path->parts[path->n - 1], NAME_COLUMNS);
+    } while (first && utf8_columns(words.s, words.len) > columns);
+    text_add_cut(out, words.s, words.len, columns);
+    text_release(&words);
+}
+
+/* "  main 4687  20/1/79%  50% step train.py:5 > [condition]" */
+static void add_row(const struct table_row *row, struct text *out)
+{
+    struct text line = {0};
+    int run = percent_of(row->cpu_ns, row->wall_ns);
+    int waiting = percent_of(row->cpu_ns + row->runqueue_ns, row->wall_ns) - run;
+    text_add(&line, "  ");
+    short_label_add(&line, row->label, &row->shape, LABEL_COLUMNS);
+    text_addf(&line, "  %d/%d/%d%%  ", run, waiting, 100 - run - waiting);
+    size_t columns = BRIEF_COLUMNS - utf8_columns(line.s, line.len);
+    const char *words = row->idle ? row->idle : row->others;
+    if (words) {
+        struct text said = {0};
+        text_addf(&said, "%s%s", row->idle ? "idle: " : "", words);
+        text_add_cut(&line, said.s, said.len, columns);
+        text_release(&said);
+    } else if (row->n_paths && row->paths[0].n) {
+        add_path(row, columns, &line);
+    }
+    while (line.s[line.len - 1] == ' ')
+        text_truncate(&line, line.len - 1);
+    text_addf(out, "%s\n", line.s);
+    text_release(&line);
+}
+
+void brief_add(const struct groups *g, const struct findings *f, struct text *out)
+{
+    struct table table;
+    struct text lines = {0};
+    text_add(&lines, "");
+    add_findings(f, &lines);
+    table_init(&table, g, ANSWER_LINES - count_lines(lines.s) - 1);
+    if (table.n)
+        text_addf(&lines, "thread  run/wait-cpu/%s  where its time goes\n",
+                  table.partial ? "rest" : "blocked");
+    for (size_t i = 0; i < table.n; i++)
+        add_row(&table.rows[i], &lines);
+    text_add(out, lines.s);
+    table_release(&table);
+    text_release(&lines);
+}
+
+void brief_add_quality(const char *line, struct text *out)
+{
+    add_lines(line, BRIEF_QUALITY_LINES, out);
+}
