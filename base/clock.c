@@ -26,8 +26,13 @@ int64_t clock_cpu_ns(void)
 
 void clock_utc_text(char ret[CLOCK_UTC_BYTES])
 {
-    time_t now = time(NULL);
+    clock_utc_text_of(clock_utc_ns(), ret);
+}
+
+void clock_utc_text_of(int64_t utc_ns, char ret[CLOCK_UTC_BYTES])
+{
+    time_t seconds = utc_ns / NS_PER_S;
     struct tm utc;
-    if (!gmtime_r(&now, &utc) || !strftime(ret, CLOCK_UTC_BYTES, "%Y-%m-%dT%H:%M:%SZ", &utc))
+    if (!gmtime_r(&seconds, &utc) || !strftime(ret, CLOCK_UTC_BYTES, "%Y-%m-%dT%H:%M:%SZ", &utc))
         *ret = '\0';
 }

@@ -6,12 +6,10 @@
 #include "summary/table.h"
 
 enum {
-    ANSWER_LINES = BRIEF_LINES - BRIEF_QUALITY_LINES,
     LEAST_ROWS = 3, /* with their heading */
     FIRST_LINES = 5,
     MORE_LINES = 2, /* of the first finding, of each other one */
     LABEL_COLUMNS = 28,
-    NAME_COLUMNS = 34,
 };
 
 static size_t count_lines(const char *s)
@@ -22,13 +20,12 @@ static size_t count_lines(const char *s)
     return n;
 }
 
-/* Appends WORDS in at most MOST lines, each with its end. */
-static void add_lines(const char *words, size_t most, struct text *out)
+void brief_add_line(const char *words, size_t lines, struct text *out)
 {
     struct text wrapped = {0};
     (void)text_add_wrapped(&wrapped, words, 0, 0, BRIEF_COLUMNS - 1); /* and a "…" */
     char *end = wrapped.s;
-    for (size_t i = 0; end && i < most; i++)
+    for (size_t i = 0; end && i < lines; i++)
         end = strchr(end + (i > 0), '\n');
     if (end)
         text_truncate(&wrapped, (size_t)(end - wrapped.s));
@@ -36,35 +33,48 @@ static void add_lines(const char *words, size_t most, struct text *out)
     text_release(&wrapped);
 }
 
-static void add_findings(const struct findings *f, struct text *out)
+static void add_findings(const struct findings *f, size_t lines, struct text *out)
 {
-    size_t left = ANSWER_LINES - LEAST_ROWS;
+    size_t left = lines - LEAST_ROWS;
     for (size_t i = 0; i < f->n_printed && left; i++) {
         size_t before = count_lines(out->s);
         size_t most = i ? MORE_LINES : FIRST_LINES;
-        add_lines(f->printed[i]->words, most < left ? most : left, out);
+        brief_add_line(f->printed[i]->words, most < left ? most : left, out);
         left -= count_lines(out->s) - before;
     }
 }
 
-/* "50% step train.py:5 > … > [condition]": a part between the ends goes first where there is no
- * room. */
+/* PATH's first FIRST parts and its last one, each in at most MOST columns. */
+static void add_parts(const struct table_path *path, size_t first, size_t most, struct text *out)
+{
+    for (size_t i = 0; i < first; i++) {
+        short_name_add(out, path->parts[i], most);
+        text_add(out, " > ");
+    }
+    text_add(out, first + 1 < path->n ? "… > " : "");
+    short_name_add(out, path->parts[path->n - 1], most);
+}
+
+/* "50% step train.py:5 > … > [condition]": where there is no room parts between the ends go, then
+ * names become shorter. */
 static void add_path(const struct table_row *row, size_t columns, struct text *out)
 {
+    static const size_t widths[] = {34, 24, 18, 12};
     const struct table_path *path = &row->paths[0];
-    size_t first = path->n;
+    size_t first = path->n - 1;
+    size_t width = 0;
     struct text words = {0};
-    do { /* FIRST parts in front, and the last one */
-        first--;
+    for (;;) {
         text_clear(&words);
         text_addf(&words, "%d%% ", percent_of(path->ns, row->wall_ns));
-        for (size_t i = 0; i < first; i++) {
-            short_name_add(&words, path->parts[i], NAME_COLUMNS);
-            text_add(&words, " > ");
-        }
-        text_add(&words, first + 1 < path->n ? "… > " : "");
-        short_name_add(&words, path->parts[path->n - 1], NAME_COLUMNS);
-    } while (first && utf8_columns(words.s, words.len) > columns);
+        add_parts(path, first, widths[width], &words);
+        if (utf8_columns(words.s, words.len) <= columns)
+            break;
+        if (first > 1)
+            first--;
+        else if (++width == sizeof widths / sizeof *widths)
+            break;
+    }
     text_add_cut(out, words.s, words.len, columns);
     text_release(&words);
 }
@@ -94,24 +104,19 @@ static void add_row(const struct table_row *row, struct text *out)
     text_release(&line);
 }
 
-void brief_add(const struct groups *g, const struct findings *f, struct text *out)
+void brief_add(const struct groups *g, const struct findings *f, size_t lines, struct text *out)
 {
     struct table table;
-    struct text lines = {0};
-    text_add(&lines, "");
-    add_findings(f, &lines);
-    table_init(&table, g, ANSWER_LINES - count_lines(lines.s) - 1);
+    struct text all = {0};
+    text_add(&all, "");
+    add_findings(f, lines, &all);
+    table_init(&table, g, lines - count_lines(all.s) - 1);
     if (table.n)
-        text_addf(&lines, "thread  run/wait-cpu/%s  where its time goes\n",
+        text_addf(&all, "thread  run/wait-cpu/%s  where its time goes\n",
                   table.partial ? "rest" : "blocked");
     for (size_t i = 0; i < table.n; i++)
-        add_row(&table.rows[i], &lines);
-    text_add(out, lines.s);
+        add_row(&table.rows[i], &all);
+    text_add(out, all.s);
     table_release(&table);
-    text_release(&lines);
-}
-
-void brief_add_quality(const char *line, struct text *out)
-{
-    add_lines(line, BRIEF_QUALITY_LINES, out);
+    text_release(&all);
 }

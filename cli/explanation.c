@@ -62,7 +62,7 @@ static void explain(const struct explanation_request *request, FILE *out)
         (void)fputc('\0', out);
         write_groups(&groups, out);
         if (i == 0 && request->say)
-            request->say(&groups, &findings, &answer);
+            request->say(request->subject, &groups, &findings, &answer);
         else if (i == 0)
             report_add_answer(&groups, &findings, request->verbose, &answer);
         findings_release(&findings);

@@ -16,8 +16,10 @@ struct explanation_request {
                                          shows some processes only */
     size_t n_views;
     bool verbose; /* the answer with the figures of all rules */
-    /* Appends what is said instead of the answer; NULL: nothing is. */
-    void (*say)(const struct groups *groups, const struct findings *findings, struct text *out);
+    /* Appends what is said instead of the answer, with SUBJECT; NULL: nothing is. */
+    void (*say)(const void *subject, const struct groups *groups, const struct findings *findings,
+                struct text *out);
+    const void *subject;
     /* Its threads are let go while wallspy forks; NULL: it has ended. */
     struct sampler *running;
     bool (*cancelled)(void); /* asked now and then; true: give up, and say nothing */

@@ -10,6 +10,7 @@
 #include "cli/output.h"
 #include "cli/outputs.h"
 #include "cli/terminal.h"
+#include "cli/window.h"
 #include "recording/recording_file.h"
 
 /* Without -o: the recording's name with the format's suffix, in the current folder. */
@@ -57,14 +58,26 @@ static int write_file(const struct options *o, const struct profile *p,
     return error;
 }
 
+/* Returns 0 or a negative errno with ERR. */
+static int cut(const struct options *o, struct profile *p, struct err *err)
+{
+    struct text words = {0};
+    int r = window_cut(o, p, &words, err);
+    if (r == 0 && words.len)
+        terminal_info("%s", words.s);
+    text_release(&words);
+    return r;
+}
+
 int export_main(const struct options *o)
 {
     struct err err = {0};
     struct output_target target = {0};
     int error = plan(&target, o, &err);
     struct profile *p = error == 0 ? recording_file_read(o->inputs.words[0], &err) : NULL;
+    error = p ? cut(o, p, &err) : error;
     int code = error == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
-    if (p && write_file(o, p, &target, &err) == 0)
+    if (p && error == 0 && write_file(o, p, &target, &err) == 0)
         code = EXIT_OK;
     else
         terminal_error("%s", err.text);

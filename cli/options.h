@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/text.h"
+#include "cli/units.h"
 #include "summary/view.h"
 
 enum command {
@@ -63,6 +64,7 @@ struct options {
     struct {
         bool threads, functions, waits, tree;
     } tables;                  /* report: these instead of the answer */
+    struct moment from, to;    /* report, export: this part of a recording */
     bool json;                 /* dump, doctor, report */
     bool brief;                /* report: a few lines */
     bool freeze, full, locals; /* dump */

@@ -7,7 +7,6 @@
 
 #include "base/alloc.h"
 #include "cli/known_file.h"
-#include "cli/units.h"
 #include "exporter/exporter.h"
 
 enum { MIN_RATE_HZ = 1, MAX_RATE_HZ = 10000 };
@@ -192,6 +191,17 @@ static int set_duration(struct options *o, const struct option_row *row, const c
     return 0;
 }
 
+static int set_moment(struct options *o, const struct option_row *row, const char *value,
+                      struct err *err)
+{
+    if (parse_moment(value, (void *)((char *)o + row->field)) < 0)
+        return bad_value(row, value,
+                         "not a time such as +12.5s (since the start), -10s (before the end), "
+                         "09:00:36.7 or 2026-11-28T09:00:36Z (UTC)",
+                         err);
+    return 0;
+}
+
 static int set_twice(struct options *o, const struct option_row *row, const char *value,
                      struct err *err)
 {
@@ -301,6 +311,19 @@ const struct option_row option_rows[] = {
      .set = set_map,
      .help = "read ranks and dimensions from FILE, of lines such as \"12 tp=4 pp=0\", "
              "\"node7:4711 rank=12\" or \"a.txt rank=3 host=node1\""},
+    {.name = "from",
+     .value = "TIME",
+     .commands = FOR_REPORT | FOR_EXPORT,
+     .set = set_moment,
+     .field = offsetof(struct options, from),
+     .help = "take a recording from TIME on: +12.5s or 12.5 (since its start), -10s (before its "
+             "end), 09:00:36.7 (UTC) or 2026-11-28T09:00:36Z"},
+    {.name = "to",
+     .value = "TIME",
+     .commands = FOR_REPORT | FOR_EXPORT,
+     .set = set_moment,
+     .field = offsetof(struct options, to),
+     .help = "take it until TIME"},
     {.name = "threads",
      .commands = FOR_REPORT,
      .set = set_flag,

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -34,7 +35,8 @@ static const char *parse_decimal(const char *s, double *ret)
     return s;
 }
 
-int parse_duration(const char *s, int64_t *ret_ns)
+/* Also of no time. */
+static int parse_span(const char *s, int64_t *ret_ns)
 {
     double value = 0;
     const char *suffix = parse_decimal(s, &value);
@@ -44,13 +46,89 @@ int parse_duration(const char *s, int64_t *ret_ns)
         if (!str_eq(suffix, units[i].suffix))
             continue;
         double seconds = value * units[i].seconds;
-        int64_t ns = seconds <= MAX_SECONDS ? (int64_t)(seconds * NS_PER_S + 0.5) : 0;
-        if (ns <= 0)
+        if (seconds > MAX_SECONDS)
             return -EINVAL;
-        *ret_ns = ns;
+        *ret_ns = (int64_t)(seconds * NS_PER_S + 0.5);
         return 0;
     }
     return -EINVAL;
+}
+
+int parse_duration(const char *s, int64_t *ret_ns)
+{
+    int64_t ns = 0;
+    if (parse_span(s, &ns) < 0 || ns <= 0)
+        return -EINVAL;
+    *ret_ns = ns;
+    return 0;
+}
+
+/* N digits, of a number of at most MOST, then SEPARATOR (0: nothing).  NULL: they are not there. */
+static const char *parse_digits(const char *s, size_t n, uint64_t most, char separator, int *ret)
+{
+    uint64_t value = 0;
+    const char *end = parse_u64(s, s + strnlen(s, n), 10, &value);
+    if (end != s + n || value > most || (separator && *end != separator))
+        return NULL;
+    *ret = (int)value;
+    return end + (separator != '\0');
+}
+
+/* "09:00:36.7" or "09:00", with a Z or without. */
+static int parse_time_of_day(const char *s, int64_t *ret_ns)
+{
+    int hours = 0;
+    int minutes = 0;
+    double seconds = 0;
+    s = parse_digits(s, 2, 23, ':', &hours);
+    s = s ? parse_digits(s, 2, 59, '\0', &minutes) : NULL;
+    if (s && *s == ':')
+        s = parse_decimal(s + 1, &seconds);
+    if (!s || seconds >= 61 || !(str_eq(s, "") || str_eq(s, "Z"))) /* a leap second is one */
+        return -EINVAL;
+    *ret_ns = (hours * INT64_C(3600) + minutes * INT64_C(60)) * NS_PER_S +
+              (int64_t)(seconds * NS_PER_S + 0.5);
+    return 0;
+}
+
+static int parse_utc(const char *s, int64_t *ret_ns)
+{
+    enum { MOST_YEAR = 2200 };
+    struct tm day = {0};
+    int64_t ns = 0;
+    s = parse_digits(s, 4, MOST_YEAR, '-', &day.tm_year);
+    s = s ? parse_digits(s, 2, 12, '-', &day.tm_mon) : NULL;
+    s = s ? parse_digits(s, 2, 31, '\0', &day.tm_mday) : NULL;
+    if (!s || day.tm_year < 1970 || !day.tm_mon || !day.tm_mday || (*s != 'T' && *s != ' ') ||
+        parse_time_of_day(s + 1, &ns) < 0)
+        return -EINVAL;
+    day.tm_year -= 1900;
+    day.tm_mon--;
+    *ret_ns = (int64_t)timegm(&day) * NS_PER_S + ns;
+    return 0;
+}
+
+int parse_moment(const char *s, struct moment *ret)
+{
+    struct moment m = {.kind = MOMENT_SINCE_START};
+    int r;
+    if (*s == '-') {
+        m.kind = MOMENT_BEFORE_END;
+        r = parse_span(s + 1, &m.ns);
+    } else if (*s == '+') {
+        r = parse_span(s + 1, &m.ns);
+    } else if (strchr(s, '-')) {
+        m.kind = MOMENT_UTC;
+        r = parse_utc(s, &m.ns);
+    } else if (strchr(s, ':')) {
+        m.kind = MOMENT_OF_DAY;
+        r = parse_time_of_day(s, &m.ns);
+    } else {
+        r = parse_span(s, &m.ns);
+    }
+    if (r == 0)
+        *ret = m;
+    return r;
 }
 
 int parse_percent(const char *s, double *ret_share)

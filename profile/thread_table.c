@@ -271,16 +271,16 @@ void thread_table_scale_weights(struct thread_table *t)
 
 /* ---- ended threads ---- */
 
-static void give_back(struct thread_table *t, uint32_t ix)
+void thread_table_forget(struct thread_table *t, thread_id id)
 {
-    struct profile_thread *thread = thread_table_get(t, (thread_id){ix});
+    struct profile_thread *thread = thread_table_get(t, id);
     set_capacity(t, thread, 0);
     set_mark_capacity(t, thread, 0);
     free(thread->runs);
     free(thread->marks);
     *thread = (struct profile_thread){0};
     t->unused = array_reserve(t->unused, &t->unused_capacity, t->n_unused + 1, sizeof *t->unused);
-    t->unused[t->n_unused++] = ix;
+    t->unused[t->n_unused++] = id.ix;
 }
 
 /* The common name of threads like THREAD. */
@@ -330,7 +330,7 @@ static void fold(struct thread_table *t, uint32_t ix)
     sum->own_switches += thread->own_switches;
     for (size_t i = 0; i < thread->n_runs; i++)
         append(t, sum, &thread->runs[i]);
-    give_back(t, ix);
+    thread_table_forget(t, (thread_id){ix});
 }
 
 static void fold_older_half(struct thread_table *t)
@@ -353,7 +353,7 @@ void thread_table_end(struct thread_table *t, thread_id id)
     bool gone = t->limit && thread->ended && !thread->main;
     if (gone && !thread->n_runs) {
         t->n_without_a_run++;
-        give_back(t, id.ix);
+        thread_table_forget(t, id);
         return;
     }
     set_capacity(t, thread, thread->n_runs);

@@ -48,4 +48,6 @@ void thread_table_mark_counts(struct thread_table *t, thread_id id, int64_t at_n
 void thread_table_scale_weights(struct thread_table *t);
 /* ID's time line ends here; its id may be another thread's from now on. */
 void thread_table_end(struct thread_table *t, thread_id id);
+/* ID stands for no thread from now on, and may be another's. */
+void thread_table_forget(struct thread_table *t, thread_id id);
 void thread_table_release(struct thread_table *t);

@@ -58,6 +58,34 @@ class Kept(FolderTest):
         self.assertEqual(self.wallspy("export", "run.wallspy", "-f", "pdf").code, 2)
         self.assertEqual(self.wallspy("export", "run.json", "-f", "folded").code, 1)
 
+    def test_a_part_of_it_is_one_too(self):
+        self.record("-q")
+        done = self.wallspy("report", "--from", "+0.5s", "--to", "-0.5s", "run.wallspy")
+        self.assertEqual((done.code, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, r"\Awallspy: window 0\.500 to 1\.\d+ s of [12]\.\d+ s "
+                                      r"\(\d\d:\d\d:\d\d\.\d to ")
+        self.assertIn("where its time goes", done.stdout)
+        with sqlite3.connect("run.wallspy") as file:
+            (start,) = file.execute("SELECT value FROM meta WHERE key='start_utc_ns'").fetchone()
+        moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(start // 10**9 + 1))
+        done = self.wallspy("export", "--from", moment, "run.wallspy", "-o", "part.wallspy")
+        self.assertEqual(done.code, 0, done.stderr)
+        self.assertIn("wallspy: window ", done.stderr)
+        threads = self.wallspy("report", "--threads", "part.wallspy").stdout
+        whole = self.wallspy("report", "--threads", "--from", moment, "run.wallspy").stdout
+        self.assertEqual(threads, whole.partition("  thread ")[1] + whole.partition("  thread ")[2])
+        self.assertIn("nothing between --from and --to",
+                      self.refused("--from", "1h", "run.wallspy", code=2))
+
+    def test_it_says_it_in_few_lines(self):
+        self.record("-q")
+        done = self.wallspy("report", "--brief", "--from", "0", "run.wallspy")
+        self.assertEqual((done.code, done.stderr), (0, ""))
+        lines = done.stdout.splitlines()
+        self.assertLessEqual(len(lines), 12)
+        self.assertLessEqual(max(len(line) for line in lines), 79)
+        self.assertTrue(any(line.startswith("wallspy: quality") for line in lines))
+
     def test_anybody_can_ask_it(self):
         before = time.time()
         self.record("-q")

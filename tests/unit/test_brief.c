@@ -7,6 +7,7 @@
 #include "tests/support/check_main.h"
 #include "tests/support/profile_builder.h"
 
+enum { LINES = BRIEF_LINES - BRIEF_QUALITY_LINES };
 static struct text said;
 
 static void set_up(void)
@@ -28,7 +29,7 @@ static const char *brief(struct profile_builder *b)
     profile_end(b->p, INT64_C(10) * NS_PER_S);
     groups_init(&groups, b->p, &options);
     findings_init(&findings, &groups);
-    brief_add(&groups, &findings, &said);
+    brief_add(&groups, &findings, LINES, &said);
     findings_release(&findings);
     groups_release(&groups);
     profile_free(b->p);
@@ -86,7 +87,7 @@ START_TEST(however_much_there_is_it_stays_short)
     }
     size_t n = lines_of(brief(&b));
     ck_assert_uint_ge(n, 4);
-    ck_assert_uint_le(n, BRIEF_LINES - BRIEF_QUALITY_LINES);
+    ck_assert_uint_le(n, LINES);
     ck_assert_ptr_nonnull(strstr(said.s, " more threads  "));
 }
 END_TEST
@@ -98,15 +99,15 @@ START_TEST(an_empty_recording_says_nothing)
 }
 END_TEST
 
-START_TEST(quality_has_two_lines)
+START_TEST(what_finds_no_room_ends_in_dots)
 {
-    brief_add_quality("wallspy: quality ok: 99% of the time seen", &said);
+    brief_add_line("wallspy: quality ok: 99% of the time seen", 2, &said);
     ck_assert_str_eq(said.s, "wallspy: quality ok: 99% of the time seen\n");
     text_clear(&said);
     struct text line = {0};
     for (int i = 0; i < 60; i++)
         text_addf(&line, "word%d ", i);
-    brief_add_quality(line.s, &said);
+    brief_add_line(line.s, BRIEF_QUALITY_LINES, &said);
     text_release(&line);
     ck_assert_uint_eq(lines_of(said.s), BRIEF_QUALITY_LINES);
     ck_assert(str_ends(said.s, "…\n"));
@@ -115,4 +116,4 @@ END_TEST
 
 CHECK_MAIN_WITH("brief", 4, set_up, tear_down, findings_come_first_and_each_group_has_a_line,
                 however_much_there_is_it_stays_short, an_empty_recording_says_nothing,
-                quality_has_two_lines)
+                what_finds_no_room_ends_in_dots)

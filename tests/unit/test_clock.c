@@ -20,4 +20,14 @@ START_TEST(utc_reads_back)
 }
 END_TEST
 
-CHECK_MAIN("clock", 20, utc_reads_back)
+START_TEST(any_time_has_a_text)
+{
+    char text[CLOCK_UTC_BYTES];
+    clock_utc_text_of(0, text);
+    ck_assert_str_eq(text, "1970-01-01T00:00:00Z");
+    clock_utc_text_of(INT64_C(1700000000123456789), text);
+    ck_assert_str_eq(text, "2023-11-14T22:13:20Z");
+}
+END_TEST
+
+CHECK_MAIN("clock", 20, utc_reads_back, any_time_has_a_text)

@@ -168,6 +168,9 @@ static const struct {
     {"dump|python", "python: dump takes process ids: wallspy dump -p PID"},
     {"doctor|python", "python: doctor takes a process id: wallspy doctor -p PID"},
     {"report", "report needs a recording or dumps: wallspy report FILE..."},
+    {"report|--from|yesterday|a.wallspy",
+     "--from yesterday: not a time such as +12.5s (since the start), -10s (before the end), "
+     "09:00:36.7 or 2026-11-28T09:00:36Z (UTC)"},
     {"report|--brief|--tree|a.wallspy", "report prints one of these: --brief, --json, tables"},
     {"report|--json|--brief|a.json", "report prints one of these: --brief, --json, tables"},
     {"export|a.wallspy", "export needs a format: -f NAME, or -o OUT by its suffix"},
@@ -312,8 +315,52 @@ START_TEST(durations)
 }
 END_TEST
 
+START_TEST(moments)
+{
+    static const struct {
+        const char *s;
+        enum moment_kind kind;
+        int64_t ns;
+    } cases[] = {
+        {"+12.5s", MOMENT_SINCE_START, 12500LL * NS_PER_MS},
+        {"12.5", MOMENT_SINCE_START, 12500LL * NS_PER_MS},
+        {"0", MOMENT_SINCE_START, 0},
+        {"-10s", MOMENT_BEFORE_END, 10LL * NS_PER_S},
+        {"-1m", MOMENT_BEFORE_END, 60LL * NS_PER_S},
+        {"09:00:36.7", MOMENT_OF_DAY, 32436700LL * NS_PER_MS},
+        {"09:00", MOMENT_OF_DAY, 32400LL * NS_PER_S},
+        {"2026-11-28T09:00:36Z", MOMENT_UTC, 1795856436LL * NS_PER_S},
+        {"2024-02-29 23:59:59.5", MOMENT_UTC, 1709251199500LL * NS_PER_MS},
+    };
+    static const char *const bad[] = {"",
+                                      "+",
+                                      "-",
+                                      "+-1",
+                                      "9:00:36",
+                                      "09:00:61",
+                                      "24:00:00",
+                                      "09:60",
+                                      "09:00:36x",
+                                      "2026-11-28",
+                                      "2026-13-01T00:00:00Z",
+                                      "2026-00-10T00:00:00Z",
+                                      "1969-01-01T00:00:00Z",
+                                      "2026-11-28T9:00",
+                                      "99999999h",
+                                      "1e3",
+                                      "nan"};
+    struct moment m = {0};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ck_assert_msg(parse_moment(cases[i].s, &m) == 0, "%s", cases[i].s);
+        ck_assert_msg(m.kind == cases[i].kind && m.ns == cases[i].ns, "%s", cases[i].s);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        ck_assert_msg(parse_moment(bad[i], &m) == -EINVAL, "%s", bad[i]);
+}
+END_TEST
+
 CHECK_MAIN("options", 20, pids_are_found_in_every_shape, the_blogs_line_runs_as_it_stands,
            options_end_at_the_first_operand, every_flag_reaches_its_field, defaults,
            mistakes_are_one_line, doctor_needs_no_process,
            an_option_of_two_commands_is_each_ones_own, report_takes_files_and_options_in_any_order,
-           help_version_and_nothing, help_fits_the_terminal, durations)
+           help_version_and_nothing, help_fits_the_terminal, durations, moments)

@@ -1,0 +1,137 @@
+#include "cli/window.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+#include "base/minmax.h"
+#include "cli/quality.h"
+#include "profile/kept.h"
+
+static const int64_t day_ns = INT64_C(86400) * NS_PER_S;
+static const double nearly_all = 0.995; /* exact: no word about the rest */
+
+static double seconds(int64_t ns)
+{
+    return (double)ns / NS_PER_S;
+}
+
+/* The day is that on which P has such a time. */
+static int64_t of_day(const struct profile *p, int64_t ns)
+{
+    int64_t start_ns = profile_origin(p)->utc_ns;
+    int64_t at_ns = start_ns / day_ns * day_ns + ns - start_ns;
+    bool next_day = at_ns < 0 && at_ns + day_ns <= profile_end_ns(p);
+    return next_day ? at_ns + day_ns : at_ns;
+}
+
+/* Where M is in P's time; NONE_NS: nowhere in particular. */
+static int64_t place(const struct profile *p, const struct moment *m, int64_t none_ns)
+{
+    switch (m->kind) {
+    case MOMENT_NONE:
+        break;
+    case MOMENT_SINCE_START:
+        return m->ns;
+    case MOMENT_BEFORE_END:
+        return profile_end_ns(p) - m->ns;
+    case MOMENT_OF_DAY:
+        return of_day(p, m->ns);
+    case MOMENT_UTC:
+        return m->ns - profile_origin(p)->utc_ns;
+    }
+    return none_ns;
+}
+
+static bool needs_clock(const struct moment *m)
+{
+    return m->kind == MOMENT_OF_DAY || m->kind == MOMENT_UTC;
+}
+
+/* "09:00:36.7", for what is NS behind P's beginning. */
+static void add_utc(struct text *out, const struct profile *p, int64_t ns)
+{
+    int64_t of_day_ns = (profile_origin(p)->utc_ns + ns) % day_ns;
+    int64_t s = of_day_ns / NS_PER_S;
+    text_addf(out, "%02d:%02d:%02d.%d", (int)(s / 3600), (int)(s / 60 % 60), (int)(s % 60),
+              (int)(of_day_ns % NS_PER_S / (NS_PER_S / 10)));
+}
+
+static int say_outside(const struct profile *p, struct err *err)
+{
+    struct text has = {0};
+    text_addf(&has, "0 to %.3f s", seconds(profile_end_ns(p)));
+    if (profile_origin(p)->utc_ns) {
+        char day[CLOCK_UTC_BYTES];
+        clock_utc_text_of(profile_origin(p)->utc_ns, day);
+        text_addf(&has, ", %s to ", day);
+        add_utc(&has, p, profile_end_ns(p));
+        text_add(&has, "Z");
+    }
+    int r = err_set(err, -EINVAL, "the recording has nothing between --from and --to: it has %s",
+                    has.s);
+    text_release(&has);
+    return r;
+}
+
+int window_of(const struct options *o, const struct profile *p, int64_t *ret_from_ns,
+              int64_t *ret_to_ns, struct err *err)
+{
+    if (!profile_origin(p)->utc_ns && (needs_clock(&o->from) || needs_clock(&o->to)))
+        return err_set(err, -EINVAL,
+                       "the recording does not say at what time it was made: give --from and --to "
+                       "in seconds");
+    int64_t end_ns = profile_end_ns(p);
+    int64_t from_ns = max_i64(place(p, &o->from, 0), 0);
+    int64_t to_ns = min_i64(place(p, &o->to, end_ns), end_ns);
+    if (from_ns >= to_ns)
+        return say_outside(p, err);
+    *ret_from_ns = from_ns;
+    *ret_to_ns = to_ns;
+    return 0;
+}
+
+/* What the window lacks, and how exact it is. */
+static void add_notes(struct text *out, const struct profile_cut *cut)
+{
+    if (cut->left_out)
+        text_addf(out, "; %u of %u threads have no time in it", cut->left_out, cut->threads);
+    if (cut->folded)
+        text_addf(out,
+                  "; %llu threads that ended before or after are sums without a time, and left out",
+                  (unsigned long long)cut->folded);
+    if ((double)cut->by_samples_ns > (1 - nearly_all) * (double)cut->counted_ns)
+        text_addf(out,
+                  "; of %.3f s on CPUs and waiting for one %.3f s are shared out at the edges by "
+                  "samples, the rest is the kernel's count",
+                  seconds(cut->counted_ns), seconds(cut->by_samples_ns));
+    if (cut->step_ns)
+        text_addf(out,
+                  "; the recording is coarse there: what lies within %.0f s of an edge may be of "
+                  "its other side",
+                  seconds(cut->step_ns));
+}
+
+int window_cut(const struct options *o, struct profile *p, struct text *words, struct err *err)
+{
+    int64_t from_ns = 0;
+    int64_t to_ns = 0;
+    if (!o->from.kind && !o->to.kind)
+        return 0;
+    int r = window_of(o, p, &from_ns, &to_ns, err);
+    if (r < 0)
+        return r;
+    text_addf(words, "window %.3f to %.3f s of %.3f s", seconds(from_ns), seconds(to_ns),
+              seconds(profile_end_ns(p)));
+    if (profile_origin(p)->utc_ns) {
+        text_add(words, " (");
+        add_utc(words, p, from_ns);
+        text_add(words, " to ");
+        add_utc(words, p, to_ns);
+        text_add(words, " UTC)");
+    }
+    struct profile_cut cut;
+    profile_cut(p, from_ns, to_ns, &cut);
+    quality_measure(p, &o->view);
+    add_notes(words, &cut);
+    return 0;
+}

@@ -1,0 +1,110 @@
+/* cli/window.c: which part of a recording --from and --to mean. */
+#include "cli/window.h"
+
+#include "base/clock.h"
+#include "profile/kept.h"
+#include "tests/support/check_main.h"
+#include "tests/support/profile_builder.h"
+
+static const int64_t S = NS_PER_S;
+/* 2023-11-14T23:59:30Z: midnight is in it. */
+static const int64_t start_s = 1700006370;
+
+static struct profile *p;
+
+static void set_up(void)
+{
+    struct profile_builder b = builder_start(100, "python3");
+    builder_run(&b, builder_thread(&b, 100, NULL), "main!app", 60000, 60000);
+    profile_set_origin(b.p, &(struct profile_origin){start_s * S, 5});
+    profile_end(b.p, 60 * S);
+    p = b.p;
+}
+
+static void tear_down(void)
+{
+    p = profile_free(p);
+}
+
+static struct options asked(const char *from, const char *to)
+{
+    struct options o = {0};
+    if (from)
+        ck_assert_int_eq(parse_moment(from, &o.from), 0);
+    if (to)
+        ck_assert_int_eq(parse_moment(to, &o.to), 0);
+    return o;
+}
+
+static void expect(const char *from, const char *to, int64_t from_ms, int64_t to_ms)
+{
+    int64_t from_ns = -1;
+    int64_t to_ns = -1;
+    struct err err = {0};
+    struct options o = asked(from, to);
+    ck_assert_msg(window_of(&o, p, &from_ns, &to_ns, &err) == 0, "%s: %s", from, err.text);
+    ck_assert_int_eq(from_ns, from_ms * NS_PER_MS);
+    ck_assert_int_eq(to_ns, to_ms * NS_PER_MS);
+}
+
+START_TEST(a_moment_is_since_the_start_before_the_end_or_utc)
+{
+    expect("+12.5s", "20", 12500, 20000);
+    expect("0", NULL, 0, 60000);
+    expect("-10s", NULL, 50000, 60000);
+    expect("-1h", "-1", 0, 59000);
+    expect("23:59:36.7", "00:00:10", 6700, 40000);
+    expect("2023-11-14T23:59:40Z", "2023-11-15 00:00:00.25", 10000, 30250);
+    expect("23:59", "99", 0, 60000);
+}
+END_TEST
+
+START_TEST(what_lies_outside_is_one_error)
+{
+    static const char *const outside[][2] = {
+        {"60", NULL}, {"20", "10"}, {"5", "5"}, {"2023-11-16T00:00:00Z", NULL}, {NULL, "23:50:00"}};
+    for (size_t i = 0; i < sizeof outside / sizeof *outside; i++) {
+        int64_t from_ns = 0;
+        int64_t to_ns = 0;
+        struct err err = {0};
+        struct options o = asked(outside[i][0], outside[i][1]);
+        ck_assert_int_lt(window_of(&o, p, &from_ns, &to_ns, &err), 0);
+        ck_assert_str_eq(err.text, "the recording has nothing between --from and --to: it has 0 to "
+                                   "60.000 s, 2023-11-14T23:59:30Z to 00:00:30.0Z");
+    }
+}
+END_TEST
+
+START_TEST(a_recording_without_a_clock_has_no_utc)
+{
+    int64_t from_ns = 0;
+    int64_t to_ns = 0;
+    struct err err = {0};
+    struct options o = asked("23:59:40", NULL);
+    profile_set_origin(p, &(struct profile_origin){0});
+    ck_assert_int_lt(window_of(&o, p, &from_ns, &to_ns, &err), 0);
+    ck_assert_str_eq(err.text, "the recording does not say at what time it was made: give --from "
+                               "and --to in seconds");
+}
+END_TEST
+
+START_TEST(what_is_cut_is_said)
+{
+    struct text words = {0};
+    struct err err = {0};
+    struct options o = asked("10", "20");
+    ck_assert_int_eq(window_cut(&o, p, &words, &err), 0);
+    ck_assert_str_eq(words.s, "window 10.000 to 20.000 s of 60.000 s (23:59:40.0 to 23:59:50.0 "
+                              "UTC); of 10.000 s on CPUs and waiting for one 10.000 s are shared "
+                              "out at the edges by samples, the rest is the kernel's count");
+    ck_assert_int_eq(profile_end_ns(p), 10 * S);
+    text_release(&words);
+    o = (struct options){0};
+    ck_assert_int_eq(window_cut(&o, p, &words, &err), 0);
+    ck_assert_ptr_null(words.s);
+}
+END_TEST
+
+CHECK_MAIN_WITH("window", 4, set_up, tear_down, a_moment_is_since_the_start_before_the_end_or_utc,
+                what_lies_outside_is_one_error, a_recording_without_a_clock_has_no_utc,
+                what_is_cut_is_said)
