@@ -421,7 +421,10 @@ void options_release(struct options *o)
         free((char *)o->threads.words[i]);
     for (size_t i = 0; i < o->translated.n; i++)
         free((char *)o->translated.words[i]);
+    for (size_t i = 0; i < o->processes.n; i++)
+        free((char *)o->processes.words[i]);
     free(o->threads.words);
+    free(o->processes.words);
     free(o->translated.words);
     free(o->outputs.words);
     free(o->inputs.words);

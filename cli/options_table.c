@@ -126,17 +126,19 @@ static int set_output(struct options *o, const struct option_row *row, const cha
     return 0;
 }
 
-static int set_threads(struct options *o, const struct option_row *row, const char *value,
-                       struct err *err)
+/* Words between commas, for the list at FIELD. */
+static int set_list(struct options *o, const struct option_row *row, const char *value,
+                    struct err *err)
 {
-    size_t before = o->threads.n;
+    struct word_list *list = (void *)((char *)o + row->field);
+    size_t before = list->n;
     while (*value) {
         size_t len = strcspn(value, ",");
         if (len)
-            add_word(&o->threads, xasprintf("%.*s", (int)len, value));
+            add_word(list, xasprintf("%.*s", (int)len, value));
         value += len + (value[len] == ',');
     }
-    return o->threads.n > before ? 0 : bad_value(row, "''", "names no thread", err);
+    return list->n > before ? 0 : bad_value(row, "''", "names nothing", err);
 }
 
 static int set_leader(struct options *o, const struct option_row *row, const char *value,
@@ -390,9 +392,16 @@ const struct option_row option_rows[] = {
     {.name = "thread",
      .value = "LIST",
      .choices = thread_choices,
-     .commands = FOR_RECORD | FOR_DUMP,
-     .set = set_threads,
-     .help = "sample only these threads: tids or name globs, main, python, native"},
+     .commands = FOR_RECORD | FOR_DUMP | FOR_REPORT,
+     .set = set_list,
+     .field = offsetof(struct options, threads),
+     .help = "sample, or show, only these threads: tids or name globs, main, python, native"},
+    {.name = "process",
+     .value = "LIST",
+     .commands = FOR_REPORT,
+     .set = set_list,
+     .field = offsetof(struct options, processes),
+     .help = "take only the threads of these processes of a recording: pids or name globs"},
     {.letter = 'g',
      .name = "gil",
      .commands = FOR_RECORD,

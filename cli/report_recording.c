@@ -1,9 +1,13 @@
 #include "cli/report_recording.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/answer.h"
 #include "cli/brief.h"
+#include "cli/chosen.h"
 #include "cli/exit_codes.h"
 #include "cli/explanation.h"
 #include "cli/quality.h"
@@ -15,9 +19,11 @@
 
 /* What is said, and of what. */
 struct said {
-    const struct options *o;
+    struct options o; /* with the view of the threads that are asked for; borrows what it has */
     struct profile *p;
-    const char *window; /* the part of the recording that it is about, in words; "": all of it */
+    struct text window;                /* the part of the recording, in words; "": all of it */
+    bool *processes;                   /* as the view's */
+    char leader[sizeof "-2147483648"]; /* a tid, as the view's */
 };
 
 static bool asks_for_tables(const struct options *o)
@@ -34,79 +40,109 @@ static void print_tables(const struct options *o, const struct profile *p)
     text_release(&out);
 }
 
-static void say_brief(const void *subject, const struct groups *groups,
-                      const struct findings *findings, struct text *out)
+/* What is said of G and F, of those that are asked for. */
+static void say_answer(const void *subject, const struct groups *g, const struct findings *f,
+                       struct text *out)
 {
     const struct said *said = subject;
-    size_t lines = BRIEF_LINES - BRIEF_QUALITY_LINES - (*said->window != '\0');
-    brief_add(groups, findings, lines, out);
+    struct chosen_answer chosen;
+    chosen_answer_init(&chosen, &said->o, g, f);
+    if (said->o.brief)
+        brief_add(&chosen.groups, &chosen.findings,
+                  BRIEF_LINES - BRIEF_QUALITY_LINES - (said->window.len > 0), out);
+    else
+        report_add_answer(&chosen.groups, &chosen.findings, said->o.verbose > 0, out);
+    chosen_answer_release(&chosen);
 }
 
-static void print_brief(const struct said *said)
+static void print_brief(const struct said *said, const char *answer)
 {
-    struct explanation explanation;
-    const struct explanation_request request = {
-        .p = said->p, .views = &said->o->view, .n_views = 1, .say = say_brief, .subject = said};
     struct text quality = {0};
     struct text out = {0};
-    explanation_make(&explanation, &request);
     text_add(&quality, "wallspy: ");
     (void)quality_text(said->p, &quality);
-    if (*said->window)
-        brief_add_line(said->window, 1, &out);
-    text_add(&out, explanation.answer);
+    if (said->window.len)
+        brief_add_line(said->window.s, 1, &out);
+    text_add(&out, answer);
     brief_add_line(quality.s, BRIEF_QUALITY_LINES, &out);
     terminal_lines(out.s);
     text_release(&out);
     text_release(&quality);
-    explanation_release(&explanation);
 }
 
 /* As write_and_print() of record.c, which says it first. */
-static void print(const struct options *o, const struct profile *p)
+static void print_whole(const struct said *said, const char *answer)
+{
+    bool verbose = said->o.verbose || said->o.stats;
+    if (*answer)
+        terminal_block(answer);
+    if (verbose)
+        report_processes(said->p, &said->o.view);
+    (void)quality_report(said->p);
+    if (verbose)
+        report_stats(said->p);
+}
+
+static void print_answer(const struct said *said)
 {
     struct explanation explanation;
     const struct explanation_request request = {
-        .p = p, .views = &o->view, .n_views = 1, .verbose = o->verbose > 0};
+        .p = said->p, .views = &said->o.view, .n_views = 1, .say = say_answer, .subject = said};
     explanation_make(&explanation, &request);
-    if (*explanation.answer)
-        terminal_block(explanation.answer);
-    if (o->verbose || o->stats)
-        report_processes(p, &o->view);
-    (void)quality_report(p);
-    if (o->verbose || o->stats)
-        report_stats(p);
+    if (said->o.brief)
+        print_brief(said, explanation.answer);
+    else
+        print_whole(said, explanation.answer);
     explanation_release(&explanation);
 }
 
-static void print_all(const struct said *said)
+static void print(const struct said *said)
 {
-    if (said->o->brief) {
-        print_brief(said);
-        return;
-    }
-    if (*said->window)
-        terminal_info("%s", said->window);
-    if (asks_for_tables(said->o))
-        print_tables(said->o, said->p);
+    if (said->window.len && !said->o.brief)
+        terminal_info("%s", said->window.s);
+    if (asks_for_tables(&said->o))
+        print_tables(&said->o, said->p);
     else
-        print(said->o, said->p);
+        print_answer(said);
 }
 
-/* Returns an exit code. */
+/* Sets in SAID whom it is about.  Returns 0, or -EINVAL with ERR. */
+static int choose(struct said *said, struct err *err)
+{
+    struct options *o = &said->o;
+    pid_t first = 0;
+    said->processes = chosen_processes(o, said->p);
+    o->view.processes = said->processes;
+    if (!o->threads.n && !o->processes.n)
+        return 0;
+    if (!chosen_first(o, said->p, &first))
+        return err_set(err, -EINVAL,
+                       "no thread of the recording is asked for: wallspy report --threads %s lists "
+                       "them",
+                       o->inputs.words[0]);
+    if (o->processes.n)
+        quality_measure(said->p, &o->view);
+    (void)snprintf(said->leader, sizeof said->leader, "%d", first);
+    if (o->threads.n && !o->view.leader)
+        o->view.leader = said->leader;
+    return 0;
+}
+
+/* Prints what O asks of P.  Returns an exit code. */
 static int say(const struct options *o, struct profile *p)
 {
+    struct said said = {.o = *o, .p = p};
     struct err err = {0};
-    struct text window = {0};
-    text_add(&window, "");
-    int r = window_cut(o, p, &window, &err);
+    int r = window_cut(o, p, &said.window, &err);
+    r = r < 0 ? r : choose(&said, &err);
     if (r < 0) {
         terminal_error("%s", err.text);
     } else {
         terminal_to_stdout(o->color);
-        print_all(&(struct said){.o = o, .p = p, .window = window.s});
+        print(&said);
     }
-    text_release(&window);
+    text_release(&said.window);
+    free(said.processes);
     if (r < 0)
         return EXIT_USAGE;
     if (!terminal_lost())

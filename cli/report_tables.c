@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/hash.h"
+#include "cli/chosen.h"
 #include "profile/strings.h"
 #include "summary/path_times.h"
 #include "summary/short_name.h"
@@ -353,6 +354,7 @@ void report_tables_add(const struct options *o, const struct profile *p, size_t 
     struct view *view = view_new(p, &o->view);
     struct thread_summaries threads;
     thread_summaries_init(&threads, p, view);
+    chosen_keep(o, p, &threads);
     const struct report_source source = {p, view, &threads, width};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         if (!tables[i].asked)

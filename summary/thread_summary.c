@@ -301,13 +301,17 @@ void thread_summaries_init(struct thread_summaries *s, const struct profile *p, 
     spot_map_release(&state.classes);
 }
 
+void thread_summary_release(struct thread_summary *t)
+{
+    free(t->name);
+    free(t->label);
+    free(t->group);
+}
+
 void thread_summaries_release(struct thread_summaries *s)
 {
-    for (size_t i = 0; i < s->n; i++) {
-        free(s->threads[i].name);
-        free(s->threads[i].label);
-        free(s->threads[i].group);
-    }
+    for (size_t i = 0; i < s->n; i++)
+        thread_summary_release(&s->threads[i]);
     free(s->threads);
     *s = (struct thread_summaries){0};
 }

@@ -39,4 +39,5 @@ struct thread_summaries {
 size_t thread_stem_len(const char *group);
 /* Borrows P; V only during the call, and the texts of its frames for the summaries's life. */
 void thread_summaries_init(struct thread_summaries *s, const struct profile *p, struct view *v);
+void thread_summary_release(struct thread_summary *t); /* what is in one of them */
 void thread_summaries_release(struct thread_summaries *s);

@@ -77,6 +77,17 @@ class Kept(FolderTest):
         self.assertIn("nothing between --from and --to",
                       self.refused("--from", "1h", "run.wallspy", code=2))
 
+    def test_threads_of_it_are_chosen(self):
+        self.record("-q")
+        done = self.wallspy("report", "--threads", "--thread", "main", "run.wallspy")
+        self.assertEqual((done.code, len(done.stdout.splitlines())), (0, 2), done.stdout)
+        done = self.wallspy("report", "--thread", "main", "run.wallspy")
+        self.assertIn("main", done.stdout)
+        self.assertEqual(done.code, 0, done.stderr)
+        for option in ["--thread", "--process"]:
+            self.assertIn("wallspy report --threads run.wallspy lists",
+                          self.refused(option, "no-such", "run.wallspy", code=2).replace("\n", " "))
+
     def test_it_says_it_in_few_lines(self):
         self.record("-q")
         done = self.wallspy("report", "--brief", "--from", "0", "run.wallspy")

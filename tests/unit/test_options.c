@@ -157,7 +157,7 @@ static const struct {
      "--weights page: not a list of wall, run, wait-cpu, blocked, faults, switches"},
     {"--weights=|1", "--weights '': names no weight"},
     {"--leader=|1", "--leader '': names no thread"},
-    {"--thread|,|1", "--thread '': names no thread"},
+    {"--thread|,|1", "--thread '': names nothing"},
     {"--output=|1", "--output '': not a file name"},
     {"-o|none|-o|a.json|1", "-o none writes no file: leave out the other -o"},
     {"-o|none|-f|folded|1", "-o none writes no file: leave out --format"},
