@@ -417,15 +417,13 @@ enum options_result options_parse(struct options *ret, int argc, char *const *ar
 
 void options_release(struct options *o)
 {
-    for (size_t i = 0; i < o->threads.n; i++)
-        free((char *)o->threads.words[i]);
-    for (size_t i = 0; i < o->translated.n; i++)
-        free((char *)o->translated.words[i]);
-    for (size_t i = 0; i < o->processes.n; i++)
-        free((char *)o->processes.words[i]);
-    free(o->threads.words);
-    free(o->processes.words);
-    free(o->translated.words);
+    struct word_list *const owned[] = {&o->threads, &o->processes, &o->include, &o->exclude,
+                                       &o->translated};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) {
+        for (size_t k = 0; k < owned[i]->n; k++)
+            free((char *)owned[i]->words[k]);
+        free(owned[i]->words);
+    }
     free(o->outputs.words);
     free(o->inputs.words);
     free(o->pids);

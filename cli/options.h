@@ -34,7 +34,8 @@ struct word_list {
     size_t n, capacity;
 };
 
-/* Texts are borrowed from argv, but those of THREADS, PROCESSES and TRANSLATED, which are owned. */
+/* Texts are borrowed from argv, but those of THREADS, PROCESSES, INCLUDE, EXCLUDE and TRANSLATED,
+ * which are owned. */
 struct options {
     enum command command;
     pid_t *pids; /* as asked, each once: a process or a thread of one */
@@ -63,14 +64,17 @@ struct options {
     const char *map; /* report: a file about the ranks; NULL: none */
     struct {
         bool threads, functions, waits, tree;
-    } tables;                   /* report: these instead of the answer */
-    struct word_list processes; /* report: pids, globs of names; none: all */
-    struct moment from, to;     /* report, export: this part of a recording */
-    bool json;                  /* dump, doctor, report */
-    bool brief;                 /* report: a few lines */
-    bool freeze, full, locals;  /* dump */
-    bool now;                   /* dump: without half a second of looks before */
-    int64_t twice_ns;           /* dump: how long it looks; 0: half a second */
+    } tables;                          /* report: these instead of the answer */
+    struct word_list processes;        /* report: pids, globs of names; none: all */
+    struct word_list include, exclude; /* report: globs on the frames of stacks */
+    double least_share;                /* report: of a row in a table; 0: not given */
+    int64_t least_ns;                  /* the same in seconds */
+    struct moment from, to;            /* report, export: this part of a recording */
+    bool json;                         /* dump, doctor, report */
+    bool brief;                        /* report: a few lines */
+    bool freeze, full, locals;         /* dump */
+    bool now;                          /* dump: without half a second of looks before */
+    int64_t twice_ns;                  /* dump: how long it looks; 0: half a second */
     /* It is py-spy's command line, whose output and exit codes are wanted (docs/py-spy.md).  With
      * it: the line in wallspy's words, owned, NULL at the end; names of files are not cut. */
     bool as_py_spy, full_filenames;

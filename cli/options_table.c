@@ -141,6 +141,16 @@ static int set_list(struct options *o, const struct option_row *row, const char 
     return list->n > before ? 0 : bad_value(row, "''", "names nothing", err);
 }
 
+/* A glob may have commas: names of C++ do. */
+static int set_pattern(struct options *o, const struct option_row *row, const char *value,
+                       struct err *err)
+{
+    if (!*value)
+        return bad_value(row, "''", "names nothing", err);
+    add_word((void *)((char *)o + row->field), xasprintf("%s", value));
+    return 0;
+}
+
 static int set_leader(struct options *o, const struct option_row *row, const char *value,
                       struct err *err)
 {
@@ -217,6 +227,16 @@ static int set_overhead(struct options *o, const struct option_row *row, const c
 {
     if (parse_percent(value, &o->max_overhead) < 0)
         return bad_value(row, value, "not a percentage above 0, at most 100", err);
+    return 0;
+}
+
+static int set_least(struct options *o, const struct option_row *row, const char *value,
+                     struct err *err)
+{
+    int r = str_ends(value, "%") ? parse_percent(value, &o->least_share)
+                                 : parse_duration(value, &o->least_ns);
+    if (r < 0)
+        return bad_value(row, value, "not a percentage such as 5%, or a time such as 0.5s", err);
     return 0;
 }
 
@@ -347,6 +367,24 @@ const struct option_row option_rows[] = {
      .field = offsetof(struct options, tables.tree),
      .help = "the calls of each thread as a tree, by wall time; what takes less than 1% is left "
              "out"},
+    {.name = "include",
+     .value = "PATTERN",
+     .commands = FOR_REPORT,
+     .set = set_pattern,
+     .field = offsetof(struct options, include),
+     .help = "of --functions, --waits and --tree only stacks with such a frame: a glob on its "
+             "function, file or module. May be given several times: any of them"},
+    {.name = "exclude",
+     .value = "PATTERN",
+     .commands = FOR_REPORT,
+     .set = set_pattern,
+     .field = offsetof(struct options, exclude),
+     .help = "leave such stacks out"},
+    {.name = "min",
+     .value = "LEAST",
+     .commands = FOR_REPORT,
+     .set = set_least,
+     .help = "show rows of these tables that take LEAST or more: 5% of all, or 0.5s"},
     {.name = "twice",
      .value = "TIME",
      .commands = FOR_DUMP,

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "cli/chosen.h"
+#include "cli/stack_filter.h"
 #include "profile/strings.h"
 #include "summary/path_times.h"
 #include "summary/short_name.h"
@@ -46,6 +47,23 @@ void report_add_threads(const struct report_source *s, struct text *out)
         add_thread(&s->threads->threads[i], out);
 }
 
+/* ---- what is shown ---- */
+
+/* Of rows that are parts of WHOLE_NS: what takes less is left out; 0: --min does not say. */
+static int64_t asked_least_ns(const struct report_source *s, int64_t whole_ns)
+{
+    return s->o->least_share > 0 ? (int64_t)(s->o->least_share * (double)whole_ns) : s->o->least_ns;
+}
+
+/* Adds the time of T, one of S, in the stacks that are SHOWN (NULL: all). */
+static void add_shown(struct path_times *times, const bool *shown, const struct profile_thread *t)
+{
+    path_times_add(times, t);
+    for (uint32_t i = 0; shown && i <= paths_count(times->paths); i++)
+        if (!shown[i])
+            times->self[i] = (struct times){0};
+}
+
 /* ---- functions ---- */
 
 /* "Trainer.step train.py:67", "memcpy [libc.so.6]"; what has no name is its place. */
@@ -76,27 +94,42 @@ static void add_function(const struct function_times *f, size_t width, struct te
 
 static void add_rest(size_t n, const char *what, struct text *out)
 {
-    if (n > MOST_ROWS)
-        text_addf(out, "  and %zu more %s\n", n - MOST_ROWS, what);
+    if (n)
+        text_addf(out, "  and %zu more %s\n", n, what);
+}
+
+/* Rows of N, of which the heaviest is the first: without --min those that a screen takes. */
+static bool is_row(const struct report_source *s, size_t i, int64_t ns, int64_t least_ns)
+{
+    bool asked = s->o->least_share > 0 || s->o->least_ns;
+    return asked ? ns >= least_ns : i < MOST_ROWS;
 }
 
 void report_add_functions(const struct report_source *s, struct text *out)
 {
     struct paths *paths = paths_new(s->p, s->view, 0);
+    bool *shown = stack_filter_paths(s->o, s->view, paths);
     struct path_times times;
     size_t n;
+    size_t left_out = 0;
     path_times_init(&times, paths);
     for (size_t i = 0; i < s->threads->n; i++)
-        path_times_add(&times, s->threads->threads[i].thread);
+        add_shown(&times, shown, s->threads->threads[i].thread);
     path_times_sum(&times);
+    int64_t least_ns = asked_least_ns(s, times.total[0].ns[PATH_WALL]);
     struct function_times *functions = function_times_of(&times, &n);
     text_addf(out, "%8s %8s %8s %8s %8s  %s\n", "self", "total", "run", "wait-cpu", "blocked",
               "function (run to blocked: of self)");
-    for (size_t i = 0; i < n && i < MOST_ROWS; i++)
-        add_function(&functions[i], s->width, out);
-    add_rest(n, "functions", out);
+    for (size_t i = 0; i < n; i++) {
+        if (is_row(s, i, functions[i].total.ns[PATH_WALL], least_ns))
+            add_function(&functions[i], s->width, out);
+        else
+            left_out++;
+    }
+    add_rest(left_out, "functions", out);
     free(functions);
     path_times_release(&times);
+    free(shown);
     paths_free(paths);
 }
 
@@ -164,7 +197,14 @@ static struct wait_row *row_of(struct wait_rows *rows, const char *words)
     return &rows->items[rows->n++];
 }
 
-static void add_waits_of(struct wait_rows *rows, const struct report_source *s, uint32_t number,
+/* The stacks whose waits count. */
+struct wait_stacks {
+    struct paths *paths;
+    bool *shown; /* NULL: all */
+};
+
+static void add_waits_of(struct wait_rows *rows, const struct report_source *s,
+                         const struct wait_stacks *stacks, uint32_t number,
                          const struct profile_thread *t)
 {
     struct text words = {0};
@@ -172,7 +212,7 @@ static void add_waits_of(struct wait_rows *rows, const struct report_source *s, 
         const struct run *run = &t->runs[i];
         const struct wait *wait = profile_see_wait(s->p, run->at.wait);
         int64_t ns = run_weight(run, WEIGHT_OFF_CPU);
-        if (!wait || ns <= 0)
+        if (!wait || ns <= 0 || (stacks->shown && !stacks->shown[paths_of(stacks->paths, run->at)]))
             continue;
         text_clear(&words);
         add_wait_words(&words, s, wait, t);
@@ -192,28 +232,56 @@ static int by_time(const void *a, const void *b)
     return (y->ns > x->ns) - (y->ns < x->ns);
 }
 
+static void add_wait_row(const struct report_source *s, const struct wait_rows *rows, size_t i,
+                         struct text *out)
+{
+    const struct wait_row *row = &rows->items[i];
+    size_t start = out->len;
+    text_addf(out, "%9.3f %9u %9llu  ", seconds(row->ns), row->threads,
+              (unsigned long long)row->times);
+    size_t column = out->len - start;
+    (void)text_add_wrapped(out, strings_text(&rows->words, row->words), column, column, s->width);
+    text_add(out, "\n");
+}
+
+static void wait_rows_init(struct wait_rows *rows, const struct report_source *s)
+{
+    struct wait_stacks stacks = {.paths = paths_new(s->p, s->view, 0)};
+    stacks.shown = stack_filter_paths(s->o, s->view, stacks.paths);
+    *rows = (struct wait_rows){.n = 0};
+    for (size_t i = 0; i < s->threads->n; i++)
+        add_waits_of(rows, s, &stacks, (uint32_t)i + 1, s->threads->threads[i].thread);
+    if (rows->n)
+        qsort(rows->items, rows->n, sizeof *rows->items, by_time);
+    free(stacks.shown);
+    paths_free(stacks.paths);
+}
+
+static void wait_rows_release(struct wait_rows *rows)
+{
+    strings_release(&rows->words);
+    map_release(&rows->by_words);
+    free(rows->items);
+}
+
 void report_add_waits(const struct report_source *s, struct text *out)
 {
-    struct wait_rows rows = {.n = 0};
-    for (size_t i = 0; i < s->threads->n; i++)
-        add_waits_of(&rows, s, (uint32_t)i + 1, s->threads->threads[i].thread);
-    if (rows.n)
-        qsort(rows.items, rows.n, sizeof *rows.items, by_time);
+    struct wait_rows rows;
+    int64_t all_ns = 0;
+    size_t left_out = 0;
+    wait_rows_init(&rows, s);
+    for (size_t i = 0; i < rows.n; i++)
+        all_ns += rows.items[i].ns;
+    int64_t least_ns = asked_least_ns(s, all_ns);
     text_addf(out, "%9s %9s %9s  %s\n", "blocked", "threads", "times", "what for");
-    for (size_t i = 0; i < rows.n && i < MOST_ROWS; i++) {
-        const struct wait_row *row = &rows.items[i];
-        size_t start = out->len;
-        text_addf(out, "%9.3f %9u %9llu  ", seconds(row->ns), row->threads,
-                  (unsigned long long)row->times);
-        size_t column = out->len - start;
-        (void)text_add_wrapped(out, strings_text(&rows.words, row->words), column, column,
-                               s->width);
-        text_add(out, "\n");
+    for (size_t i = 0; i < rows.n; i++) {
+        if (is_row(s, i, rows.items[i].ns, least_ns))
+            add_wait_row(s, &rows, i, out);
+        else
+            left_out++;
     }
-    add_rest(rows.n, "waits", out);
-    strings_release(&rows.words);
-    map_release(&rows.by_words);
-    free(rows.items);
+    add_rest(left_out, "waits", out);
+    wait_rows_release(&rows);
 }
 
 /* ---- the tree ---- */
@@ -298,18 +366,26 @@ static void add_paths(const struct tree *t, struct text *out)
     free(open);
 }
 
-static void add_tree_of(const struct report_source *s, const struct paths *paths,
-                        const struct thread_summary *thread, struct text *out)
+/* Returns whether it has any time in the stacks that are SHOWN (NULL: all).  The first tree begins at
+ * FIRST. */
+static bool add_tree_of(const struct report_source *s, const struct paths *paths, const bool *shown,
+                        const struct thread_summary *thread, size_t first, struct text *out)
 {
     size_t n = paths_count(paths) + (size_t)1;
     struct tree t = {.s = s, .paths = paths};
     path_times_init(&t.times, paths);
-    path_times_add(&t.times, thread->thread);
+    add_shown(&t.times, shown, thread->thread);
     path_times_sum(&t.times);
     const struct times *all = &t.times.total[0];
+    if (shown && all->ns[PATH_WALL] <= 0) {
+        path_times_release(&t.times);
+        return false;
+    }
     t.first = xcalloc(n, sizeof *t.first);
     t.next = xcalloc(n, sizeof *t.next);
-    t.least_ns = all->ns[PATH_WALL] / LEAST_PART;
+    t.least_ns = asked_least_ns(s, all->ns[PATH_WALL]);
+    t.least_ns = t.least_ns ? t.least_ns : all->ns[PATH_WALL] / LEAST_PART;
+    text_add(out, out->len > first ? "\n" : "");
     link_children(&t);
     text_addf(out, "%8.3f       %s: run %.3f, wait-cpu %.3f, blocked %.3f\n",
               seconds(all->ns[PATH_WALL]), thread->label, seconds(all->ns[PATH_RUN]),
@@ -318,24 +394,31 @@ static void add_tree_of(const struct report_source *s, const struct paths *paths
     free(t.first);
     free(t.next);
     path_times_release(&t.times);
+    return true;
 }
 
 void report_add_tree(const struct report_source *s, struct text *out)
 {
     struct paths *paths = paths_new(s->p, s->view, 0);
-    size_t shown = 0;
+    bool *shown = stack_filter_paths(s->o, s->view, paths);
+    size_t before = out->len;
+    size_t trees = 0;
     size_t idle = 0;
+    size_t more = 0;
     for (size_t i = 0; i < s->threads->n; i++) {
-        idle += s->threads->threads[i].idle;
-        if (s->threads->threads[i].idle || shown == MOST_ROWS)
-            continue;
-        text_add(out, shown++ ? "\n" : "");
-        add_tree_of(s, paths, &s->threads->threads[i], out);
+        const struct thread_summary *t = &s->threads->threads[i];
+        if (t->idle)
+            idle++;
+        else if (trees == MOST_ROWS)
+            more++;
+        else
+            trees += add_tree_of(s, paths, shown, t, before, out);
     }
-    if (shown + idle < s->threads->n)
-        text_addf(out, "\nand %zu more threads\n", s->threads->n - shown - idle);
+    if (more)
+        text_addf(out, "\nand %zu more threads\n", more);
     if (idle)
         text_addf(out, "\n%zu idle thread%s left out\n", idle, idle == 1 ? "" : "s");
+    free(shown);
     paths_free(paths);
 }
 
@@ -355,7 +438,7 @@ void report_tables_add(const struct options *o, const struct profile *p, size_t 
     struct thread_summaries threads;
     thread_summaries_init(&threads, p, view);
     chosen_keep(o, p, &threads);
-    const struct report_source source = {p, view, &threads, width};
+    const struct report_source source = {o, p, view, &threads, width};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         if (!tables[i].asked)
             continue;

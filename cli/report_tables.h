@@ -6,6 +6,7 @@
 #include "summary/thread_summary.h"
 
 struct report_source {
+    const struct options *o;
     const struct profile *p;
     struct view *view;
     const struct thread_summaries *threads;

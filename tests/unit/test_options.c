@@ -171,6 +171,9 @@ static const struct {
     {"report|--from|yesterday|a.wallspy",
      "--from yesterday: not a time such as +12.5s (since the start), -10s (before the end), "
      "09:00:36.7 or 2026-11-28T09:00:36Z (UTC)"},
+    {"report|--include||a.wallspy", "--include '': names nothing"},
+    {"report|--min|much|a.wallspy",
+     "--min much: not a percentage such as 5%, or a time such as 0.5s"},
     {"report|--brief|--tree|a.wallspy", "report prints one of these: --brief, --json, tables"},
     {"report|--json|--brief|a.json", "report prints one of these: --brief, --json, tables"},
     {"export|a.wallspy", "export needs a format: -f NAME, or -o OUT by its suffix"},

@@ -85,6 +85,48 @@ START_TEST(a_tree_joins_what_has_one_child)
 }
 END_TEST
 
+/* Of main's 2 s 1 s is in step(), half of that in libmge.so. */
+START_TEST(stacks_are_chosen_by_a_frame)
+{
+    const char *patterns[] = {"*mge*", "lock", "train.py", "/a/*"};
+    struct options o = {.tables.functions = true, .include = {.words = patterns, .n = 1}};
+    expect(&o, "    self    total      run wait-cpu  blocked  function (run to blocked: of self)\n"
+               "   0.500    0.500    0.500    0.000    0.000  fold [libmge.so]\n"
+               "   0.000    0.500    0.000    0.000    0.000  main train.py:1\n"
+               "   0.000    0.500    0.000    0.000    0.000  step train.py:7\n");
+    o = (struct options){.tables.waits = true, .exclude = {.words = patterns, .n = 2}};
+    expect(&o, "  blocked   threads     times  what for\n");
+    o = (struct options){.tables.tree = true,
+                         .include = {.words = patterns + 2, .n = 2},
+                         .exclude = {.words = patterns, .n = 1}};
+    expect(&o, "   1.500       main 100: run 0.500, wait-cpu 0.000, blocked 1.000\n"
+               "   1.500 100%  main train.py:1\n"
+               "     1.000  67%  lock train.py:3 > futex [blocked]\n"
+               "     0.500  33%  step train.py:7 > step train.py:7\n");
+}
+END_TEST
+
+START_TEST(rows_have_a_least_time)
+{
+    struct options o = {.tables.functions = true, .least_share = 0.3};
+    expect(&o, "    self    total      run wait-cpu  blocked  function (run to blocked: of self)\n"
+               "   1.500    1.500    1.500    0.000    0.000  run run.cc\n"
+               "   0.000    2.000    0.000    0.000    0.000  main train.py:1\n"
+               "  and 3 more functions\n");
+    o = (struct options){.tables.waits = true, .least_ns = INT64_C(2) * NS_PER_S};
+    expect(&o, "  blocked   threads     times  what for\n"
+               "  and 1 more waits\n");
+    o = (struct options){.tables.tree = true, .least_share = 0.4};
+    expect(&o, "   2.000       main 100: run 1.000, wait-cpu 0.000, blocked 1.000\n"
+               "   2.000 100%  main train.py:1\n"
+               "     1.000  50%  step train.py:7\n"
+               "     1.000  50%  lock train.py:3 > futex [blocked]\n"
+               "\n"
+               "   2.000       writer 101: run 1.500, wait-cpu 0.000, blocked 0.000\n"
+               "   1.500  75%  run run.cc\n");
+}
+END_TEST
+
 START_TEST(tables_stand_apart)
 {
     const struct options o = {.tables = {.threads = true, .waits = true}};
@@ -97,4 +139,5 @@ END_TEST
 
 CHECK_MAIN_WITH("report_tables", 4, set_up, tear_down, threads_have_a_row_each,
                 functions_have_their_own_time_and_that_of_what_they_call,
-                waits_have_whom_they_are_for, a_tree_joins_what_has_one_child, tables_stand_apart)
+                waits_have_whom_they_are_for, a_tree_joins_what_has_one_child,
+                stacks_are_chosen_by_a_frame, rows_have_a_least_time, tables_stand_apart)
