@@ -61,9 +61,12 @@ static int write_file(const struct options *o, const struct profile *p,
 /* Returns 0 or a negative errno with ERR. */
 static int cut(const struct options *o, struct profile *p, struct err *err)
 {
+    struct window window;
     struct text words = {0};
-    int r = window_cut(o, p, &words, err);
-    if (r == 0 && words.len)
+    int r = window_cut(o, p, &window, err);
+    if (r == 0)
+        window_add_words(&words, p, &window);
+    if (words.len)
         terminal_info("%s", words.s);
     text_release(&words);
     return r;

@@ -12,6 +12,7 @@
 #include "cli/explanation.h"
 #include "cli/quality.h"
 #include "cli/report.h"
+#include "cli/report_json.h"
 #include "cli/report_tables.h"
 #include "cli/terminal.h"
 #include "cli/window.h"
@@ -21,6 +22,7 @@
 struct said {
     struct options o; /* with the view of the threads that are asked for; borrows what it has */
     struct profile *p;
+    struct window taken;
     struct text window;                /* the part of the recording, in words; "": all of it */
     bool *processes;                   /* as the view's */
     char leader[sizeof "-2147483648"]; /* a tid, as the view's */
@@ -46,8 +48,11 @@ static void say_answer(const void *subject, const struct groups *g, const struct
 {
     const struct said *said = subject;
     struct chosen_answer chosen;
+    const struct report_json json = {.o = &said->o, .p = said->p, .window = &said->taken};
     chosen_answer_init(&chosen, &said->o, g, f);
-    if (said->o.brief)
+    if (said->o.json)
+        (void)report_json_add(out, &json, g, &chosen.findings); /* of none is nothing printed */
+    else if (said->o.brief)
         brief_add(&chosen.groups, &chosen.findings,
                   BRIEF_LINES - BRIEF_QUALITY_LINES - (said->window.len > 0), out);
     else
@@ -83,27 +88,32 @@ static void print_whole(const struct said *said, const char *answer)
         report_stats(said->p);
 }
 
-static void print_answer(const struct said *said)
+/* Returns an exit code. */
+static int print_answer(const struct said *said)
 {
     struct explanation explanation;
     const struct explanation_request request = {
         .p = said->p, .views = &said->o.view, .n_views = 1, .say = say_answer, .subject = said};
     explanation_make(&explanation, &request);
-    if (said->o.brief)
+    bool failed = said->o.json && !*explanation.answer; /* half an object is worth nothing */
+    if (said->o.json)
+        terminal_lines(explanation.answer);
+    else if (said->o.brief)
         print_brief(said, explanation.answer);
     else
         print_whole(said, explanation.answer);
     explanation_release(&explanation);
+    return failed ? EXIT_FAILED : EXIT_OK;
 }
 
-static void print(const struct said *said)
+static int print(const struct said *said)
 {
-    if (said->window.len && !said->o.brief)
+    if (said->window.len && !said->o.brief && !said->o.json)
         terminal_info("%s", said->window.s);
-    if (asks_for_tables(&said->o))
-        print_tables(&said->o, said->p);
-    else
-        print_answer(said);
+    if (!asks_for_tables(&said->o))
+        return print_answer(said);
+    print_tables(&said->o, said->p);
+    return EXIT_OK;
 }
 
 /* Sets in SAID whom it is about.  Returns 0, or -EINVAL with ERR. */
@@ -128,25 +138,32 @@ static int choose(struct said *said, struct err *err)
     return 0;
 }
 
+/* Cuts and chooses.  Returns 0, or -EINVAL with ERR. */
+static int prepare(struct said *said, struct err *err)
+{
+    int r = window_cut(&said->o, said->p, &said->taken, err);
+    if (r < 0)
+        return r;
+    window_add_words(&said->window, said->p, &said->taken);
+    return choose(said, err);
+}
+
 /* Prints what O asks of P.  Returns an exit code. */
 static int say(const struct options *o, struct profile *p)
 {
     struct said said = {.o = *o, .p = p};
     struct err err = {0};
-    int r = window_cut(o, p, &said.window, &err);
-    r = r < 0 ? r : choose(&said, &err);
-    if (r < 0) {
+    int code = EXIT_USAGE;
+    if (prepare(&said, &err) < 0) {
         terminal_error("%s", err.text);
     } else {
         terminal_to_stdout(o->color);
-        print(&said);
+        code = print(&said);
     }
     text_release(&said.window);
     free(said.processes);
-    if (r < 0)
-        return EXIT_USAGE;
     if (!terminal_lost())
-        return EXIT_OK;
+        return code;
     terminal_error("cannot write what the recording says: %s", strerror(terminal_lost()));
     return EXIT_FAILED;
 }
@@ -154,10 +171,6 @@ static int say(const struct options *o, struct profile *p)
 int report_recording(const struct options *o, const char *path)
 {
     struct err err = {0};
-    if (o->json) {
-        terminal_error("%s is a recording: --json is for dumps", path);
-        return EXIT_USAGE;
-    }
     struct profile *p = recording_file_read(path, &err);
     if (!p) {
         terminal_error("%s", err.text);

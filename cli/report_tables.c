@@ -5,13 +5,11 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/hash.h"
 #include "cli/chosen.h"
+#include "cli/report_waits.h"
 #include "cli/stack_filter.h"
-#include "profile/strings.h"
 #include "summary/path_times.h"
 #include "summary/short_name.h"
-#include "summary/wait_text.h"
 
 enum { LABEL_COLUMNS = 24, MOST_ROWS = 40, NAME_COLUMNS = 20 };
 
@@ -105,132 +103,46 @@ static bool is_row(const struct report_source *s, size_t i, int64_t ns, int64_t 
     return asked ? ns >= least_ns : i < MOST_ROWS;
 }
 
-void report_add_functions(const struct report_source *s, struct text *out)
+void report_functions_init(struct report_functions *ret, const struct report_source *s)
 {
     struct paths *paths = paths_new(s->p, s->view, 0);
     bool *shown = stack_filter_paths(s->o, s->view, paths);
     struct path_times times;
-    size_t n;
-    size_t left_out = 0;
     path_times_init(&times, paths);
     for (size_t i = 0; i < s->threads->n; i++)
         add_shown(&times, shown, s->threads->threads[i].thread);
     path_times_sum(&times);
-    int64_t least_ns = asked_least_ns(s, times.total[0].ns[PATH_WALL]);
-    struct function_times *functions = function_times_of(&times, &n);
+    *ret = (struct report_functions){.paths = paths, .all_ns = times.total[0].ns[PATH_WALL]};
+    ret->items = function_times_of(&times, &ret->n);
+    path_times_release(&times);
+    free(shown);
+}
+
+void report_functions_release(struct report_functions *f)
+{
+    free(f->items);
+    paths_free(f->paths);
+}
+
+void report_add_functions(const struct report_source *s, struct text *out)
+{
+    size_t left_out = 0;
+    struct report_functions functions;
+    report_functions_init(&functions, s);
+    int64_t least_ns = asked_least_ns(s, functions.all_ns);
     text_addf(out, "%8s %8s %8s %8s %8s  %s\n", "self", "total", "run", "wait-cpu", "blocked",
               "function (run to blocked: of self)");
-    for (size_t i = 0; i < n; i++) {
-        if (is_row(s, i, functions[i].total.ns[PATH_WALL], least_ns))
-            add_function(&functions[i], s->width, out);
+    for (size_t i = 0; i < functions.n; i++) {
+        if (is_row(s, i, functions.items[i].total.ns[PATH_WALL], least_ns))
+            add_function(&functions.items[i], s->width, out);
         else
             left_out++;
     }
     add_rest(left_out, "functions", out);
-    free(functions);
-    path_times_release(&times);
-    free(shown);
-    paths_free(paths);
+    report_functions_release(&functions);
 }
 
 /* ---- waits ---- */
-
-struct wait_row {
-    string_id words;
-    int64_t ns;
-    uint64_t times;
-    uint32_t threads, last_thread; /* how many, and the number of the last one */
-};
-struct wait_rows {
-    struct strings words;
-    struct map by_words;
-    struct wait_row *items;
-    size_t n, capacity;
-};
-
-static void add_thread_of(struct text *out, const struct report_source *s, const struct blocker *b)
-{
-    for (size_t i = 0; i < s->threads->n; i++) {
-        const struct thread_summary *t = &s->threads->threads[i];
-        if (t->thread->tid == b->tid && !t->thread->n_folded &&
-            profile_see_process(s->p, t->thread->process)->pid == b->pid) {
-            text_add(out, t->label);
-            return;
-        }
-    }
-    text_addf(out, "thread %d", b->tid);
-}
-
-/* "futex [blocked]: lock table, held by refresh 4203" */
-static void add_wait_words(struct text *out, const struct report_source *s, const struct wait *w,
-                           const struct profile_thread *t)
-{
-    const struct wait_side *side = &w->side;
-    const char *lock = side->addr ? profile_lock_name(s->p, side->blocker.pid, side->addr) : "";
-    const char *path = wait_path_below_mount(s->p, w);
-    wait_add_text(out, s->p, w, false);
-    if (path)
-        text_addf(out, " %s", path);
-    text_add(out, ": ");
-    size_t before = out->len;
-    if (*lock)
-        text_addf(out, "lock %s", lock);
-    if (side->blocker.kind == BLOCKER_THREAD) {
-        text_add(out, out->len > before ? ", held by " : "held by ");
-        add_thread_of(out, s, &side->blocker);
-    } else {
-        wait_side_add_text(out, s->p, side, profile_see_process(s->p, t->process)->pid, false);
-    }
-    if (out->len == before)
-        text_truncate(out, before - strlen(": "));
-}
-
-static struct wait_row *row_of(struct wait_rows *rows, const char *words)
-{
-    uint64_t at;
-    string_id id = strings_add(&rows->words, words, strlen(words));
-    if (map_get(&rows->by_words, id.ix, &at))
-        return &rows->items[at];
-    rows->items = array_reserve(rows->items, &rows->capacity, rows->n + 1, sizeof *rows->items);
-    map_put(&rows->by_words, id.ix, rows->n);
-    rows->items[rows->n] = (struct wait_row){.words = id};
-    return &rows->items[rows->n++];
-}
-
-/* The stacks whose waits count. */
-struct wait_stacks {
-    struct paths *paths;
-    bool *shown; /* NULL: all */
-};
-
-static void add_waits_of(struct wait_rows *rows, const struct report_source *s,
-                         const struct wait_stacks *stacks, uint32_t number,
-                         const struct profile_thread *t)
-{
-    struct text words = {0};
-    for (size_t i = 0; i < t->n_runs; i++) {
-        const struct run *run = &t->runs[i];
-        const struct wait *wait = profile_see_wait(s->p, run->at.wait);
-        int64_t ns = run_weight(run, WEIGHT_OFF_CPU);
-        if (!wait || ns <= 0 || (stacks->shown && !stacks->shown[paths_of(stacks->paths, run->at)]))
-            continue;
-        text_clear(&words);
-        add_wait_words(&words, s, wait, t);
-        struct wait_row *row = row_of(rows, words.s);
-        row->ns += ns;
-        row->times += run->waits ? run->waits : 1;
-        row->threads += row->last_thread != number;
-        row->last_thread = number;
-    }
-    text_release(&words);
-}
-
-static int by_time(const void *a, const void *b)
-{
-    const struct wait_row *x = a;
-    const struct wait_row *y = b;
-    return (y->ns > x->ns) - (y->ns < x->ns);
-}
 
 static void add_wait_row(const struct report_source *s, const struct wait_rows *rows, size_t i,
                          struct text *out)
@@ -240,39 +152,16 @@ static void add_wait_row(const struct report_source *s, const struct wait_rows *
     text_addf(out, "%9.3f %9u %9llu  ", seconds(row->ns), row->threads,
               (unsigned long long)row->times);
     size_t column = out->len - start;
-    (void)text_add_wrapped(out, strings_text(&rows->words, row->words), column, column, s->width);
+    (void)text_add_wrapped(out, wait_rows_words(rows, i), column, column, s->width);
     text_add(out, "\n");
-}
-
-static void wait_rows_init(struct wait_rows *rows, const struct report_source *s)
-{
-    struct wait_stacks stacks = {.paths = paths_new(s->p, s->view, 0)};
-    stacks.shown = stack_filter_paths(s->o, s->view, stacks.paths);
-    *rows = (struct wait_rows){.n = 0};
-    for (size_t i = 0; i < s->threads->n; i++)
-        add_waits_of(rows, s, &stacks, (uint32_t)i + 1, s->threads->threads[i].thread);
-    if (rows->n)
-        qsort(rows->items, rows->n, sizeof *rows->items, by_time);
-    free(stacks.shown);
-    paths_free(stacks.paths);
-}
-
-static void wait_rows_release(struct wait_rows *rows)
-{
-    strings_release(&rows->words);
-    map_release(&rows->by_words);
-    free(rows->items);
 }
 
 void report_add_waits(const struct report_source *s, struct text *out)
 {
     struct wait_rows rows;
-    int64_t all_ns = 0;
     size_t left_out = 0;
     wait_rows_init(&rows, s);
-    for (size_t i = 0; i < rows.n; i++)
-        all_ns += rows.items[i].ns;
-    int64_t least_ns = asked_least_ns(s, all_ns);
+    int64_t least_ns = asked_least_ns(s, rows.all_ns);
     text_addf(out, "%9s %9s %9s  %s\n", "blocked", "threads", "times", "what for");
     for (size_t i = 0; i < rows.n; i++) {
         if (is_row(s, i, rows.items[i].ns, least_ns))
@@ -366,7 +255,7 @@ static void add_paths(const struct tree *t, struct text *out)
     free(open);
 }
 
-/* Returns whether it has any time in the stacks that are SHOWN (NULL: all).  The first tree begins at
+/* Returns whether it has any time in the stacks that are SHOWN (NULL: all).  The first tree is at
  * FIRST. */
 static bool add_tree_of(const struct report_source *s, const struct paths *paths, const bool *shown,
                         const struct thread_summary *thread, size_t first, struct text *out)
@@ -424,6 +313,23 @@ void report_add_tree(const struct report_source *s, struct text *out)
 
 /* ---- all ---- */
 
+void report_source_init(struct report_source *s, const struct options *o, const struct profile *p,
+                        size_t width)
+{
+    *s = (struct report_source){.o = o, .p = p, .view = view_new(p, &o->view), .width = width};
+    thread_summaries_init(&s->all, p, s->view);
+    thread_summaries_init(&s->kept, p, s->view);
+    chosen_keep(o, p, &s->kept);
+    s->threads = &s->kept;
+}
+
+void report_source_release(struct report_source *s)
+{
+    thread_summaries_release(&s->kept);
+    thread_summaries_release(&s->all);
+    view_free(s->view);
+}
+
 void report_tables_add(const struct options *o, const struct profile *p, size_t width,
                        struct text *out)
 {
@@ -434,17 +340,13 @@ void report_tables_add(const struct options *o, const struct profile *p, size_t 
                   {o->tables.functions, report_add_functions},
                   {o->tables.waits, report_add_waits},
                   {o->tables.tree, report_add_tree}};
-    struct view *view = view_new(p, &o->view);
-    struct thread_summaries threads;
-    thread_summaries_init(&threads, p, view);
-    chosen_keep(o, p, &threads);
-    const struct report_source source = {o, p, view, &threads, width};
+    struct report_source source;
+    report_source_init(&source, o, p, width);
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         if (!tables[i].asked)
             continue;
         text_add(out, out->len ? "\n" : "");
         tables[i].add(&source, out);
     }
-    thread_summaries_release(&threads);
-    view_free(view);
+    report_source_release(&source);
 }

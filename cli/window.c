@@ -111,27 +111,32 @@ static void add_notes(struct text *out, const struct profile_cut *cut)
                   seconds(cut->step_ns));
 }
 
-int window_cut(const struct options *o, struct profile *p, struct text *words, struct err *err)
+int window_cut(const struct options *o, struct profile *p, struct window *ret, struct err *err)
 {
-    int64_t from_ns = 0;
-    int64_t to_ns = 0;
+    *ret = (struct window){.to_ns = profile_end_ns(p), .whole_ns = profile_end_ns(p)};
     if (!o->from.kind && !o->to.kind)
         return 0;
-    int r = window_of(o, p, &from_ns, &to_ns, err);
+    int r = window_of(o, p, &ret->from_ns, &ret->to_ns, err);
     if (r < 0)
         return r;
-    text_addf(words, "window %.3f to %.3f s of %.3f s", seconds(from_ns), seconds(to_ns),
-              seconds(profile_end_ns(p)));
-    if (profile_origin(p)->utc_ns) {
-        text_add(words, " (");
-        add_utc(words, p, from_ns);
-        text_add(words, " to ");
-        add_utc(words, p, to_ns);
-        text_add(words, " UTC)");
-    }
-    struct profile_cut cut;
-    profile_cut(p, from_ns, to_ns, &cut);
+    ret->asked = true;
+    profile_cut(p, ret->from_ns, ret->to_ns, &ret->cut);
     quality_measure(p, &o->view);
-    add_notes(words, &cut);
     return 0;
+}
+
+void window_add_words(struct text *out, const struct profile *p, const struct window *w)
+{
+    if (!w->asked)
+        return;
+    text_addf(out, "window %.3f to %.3f s of %.3f s", seconds(w->from_ns), seconds(w->to_ns),
+              seconds(w->whole_ns));
+    if (profile_origin(p)->utc_ns) {
+        text_add(out, " (");
+        add_utc(out, p, 0);
+        text_add(out, " to ");
+        add_utc(out, p, profile_end_ns(p));
+        text_add(out, " UTC)");
+    }
+    add_notes(out, &w->cut);
 }

@@ -8,6 +8,12 @@
  * there is no such part. */
 int window_of(const struct options *o, const struct profile *p, int64_t *ret_from_ns,
               int64_t *ret_to_ns, struct err *err);
-/* Cuts P to it, and says so in WORDS, a line without its end; nothing is done or said where O asks
- * for all of it.  Returns as window_of() does. */
-int window_cut(const struct options *o, struct profile *p, struct text *words, struct err *err);
+struct window {
+    bool asked; /* for less than all */
+    int64_t from_ns, to_ns, whole_ns;
+    struct profile_cut cut;
+};
+/* Cuts P to it; nothing is done where O asks for all of it.  Returns as window_of() does. */
+int window_cut(const struct options *o, struct profile *p, struct window *ret, struct err *err);
+/* Appends what was taken of P, which is cut, a line without its end; nothing of all. */
+void window_add_words(struct text *out, const struct profile *p, const struct window *w);

@@ -1,4 +1,5 @@
 """A recording is kept, and says again what it said."""
+import json
 import os
 import pathlib
 import sqlite3
@@ -8,8 +9,12 @@ import unittest
 from support.cases import FolderTest
 from support.outcome import main
 from support.programs import programs
+from support.schema import violations
 from support.targets import CliTarget
 from support.wallspy import call
+
+DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
+SCHEMA = json.loads((DOCS / "report-recording-1.schema.json").read_text(encoding="utf-8"))
 
 
 class Kept(FolderTest):
@@ -77,6 +82,16 @@ class Kept(FolderTest):
         self.assertIn("nothing between --from and --to",
                       self.refused("--from", "1h", "run.wallspy", code=2))
 
+    def test_programs_read_it(self):
+        self.record("-q")
+        done = self.wallspy("report", "--json", "--from", "+0.5s", "run.wallspy")
+        self.assertEqual((done.code, done.stderr), (0, ""))
+        document = json.loads(done.stdout)
+        self.assertEqual(list(violations(document, SCHEMA)), [])
+        self.assertEqual(document["window"]["from"], 0.5)
+        self.assertTrue(document["threads"][0]["main"])
+        self.assertGreater(document["threads"][0]["seconds"]["wall"], 1)
+
     def test_threads_of_it_are_chosen(self):
         self.record("-q")
         done = self.wallspy("report", "--threads", "--thread", "main", "run.wallspy")
@@ -134,7 +149,6 @@ class Kept(FolderTest):
         self.assertEqual(self.refused("other.db"), "wallspy: other.db: a SQLite file, but no "
                                                    "recording of wallspy's\n")
         self.assertIn("report takes one recording", self.refused("run.wallspy", "half", code=2))
-        self.assertIn("--json is for dumps", self.refused("run.wallspy", "--json", code=2))
         self.assertIn("wallspy report run.wallspy",
                       call([programs["wallspy"], "run.wallspy"]).stderr)
 

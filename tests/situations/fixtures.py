@@ -11,6 +11,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 FOLDER = HERE / "fixtures"
 
 
+def names():
+    return sorted(path.name[:-len(".gz")] for path in FOLDER.glob("*.gz"))
+
 
 def path_of(name):
     return FOLDER / (name + ".gz")

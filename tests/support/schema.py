@@ -28,6 +28,8 @@ def violations(value, schema, where="$"):
         for key, item in value.items():
             if key in schema["properties"]:
                 yield from violations(item, schema["properties"][key], f"{where}.{key}")
+            elif "additionalProperties" in schema:
+                yield from violations(item, schema["additionalProperties"], f"{where}.{key}")
             else:
                 yield f"{where}: {key} is in no schema"
 

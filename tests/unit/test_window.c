@@ -91,17 +91,20 @@ END_TEST
 START_TEST(what_is_cut_is_said)
 {
     struct text words = {0};
+    struct window w;
     struct err err = {0};
-    struct options o = asked("10", "20");
-    ck_assert_int_eq(window_cut(&o, p, &words, &err), 0);
+    struct options o = {0};
+    ck_assert_int_eq(window_cut(&o, p, &w, &err), 0);
+    window_add_words(&words, p, &w);
+    ck_assert_ptr_null(words.s);
+    o = asked("10", "20");
+    ck_assert_int_eq(window_cut(&o, p, &w, &err), 0);
+    window_add_words(&words, p, &w);
     ck_assert_str_eq(words.s, "window 10.000 to 20.000 s of 60.000 s (23:59:40.0 to 23:59:50.0 "
                               "UTC); of 10.000 s on CPUs and waiting for one 10.000 s are shared "
                               "out at the edges by samples, the rest is the kernel's count");
     ck_assert_int_eq(profile_end_ns(p), 10 * S);
     text_release(&words);
-    o = (struct options){0};
-    ck_assert_int_eq(window_cut(&o, p, &words, &err), 0);
-    ck_assert_ptr_null(words.s);
 }
 END_TEST
 
