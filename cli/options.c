@@ -287,8 +287,8 @@ static int check_report(const struct options *o, struct err *err)
     bool tables = o->tables.threads || o->tables.functions || o->tables.waits || o->tables.tree;
     if (!o->inputs.n)
         return err_set(err, -EINVAL, "report needs a recording or dumps: wallspy report FILE...");
-    if (o->brief + o->json + tables > 1)
-        return err_set(err, -EINVAL, "report prints one of these: --brief, --json, tables");
+    if (o->brief + o->json + tables + (o->why != NULL) > 1)
+        return err_set(err, -EINVAL, "report prints one of these: --brief, --json, --why, tables");
     return 0;
 }
 

@@ -72,6 +72,7 @@ struct options {
     struct moment from, to;            /* report, export: this part of a recording */
     bool json;                         /* dump, doctor, report */
     bool brief;                        /* report: a few lines */
+    const char *why;                   /* report: the thread whose time is explained; NULL: none */
     bool freeze, full, locals;         /* dump */
     bool now;                          /* dump: without half a second of looks before */
     int64_t twice_ns;                  /* dump: how long it looks; 0: half a second */

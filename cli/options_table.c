@@ -160,6 +160,15 @@ static int set_leader(struct options *o, const struct option_row *row, const cha
     return 0;
 }
 
+static int set_why(struct options *o, const struct option_row *row, const char *value,
+                   struct err *err)
+{
+    if (!*value)
+        return bad_value(row, "''", "names no thread", err);
+    o->why = value;
+    return 0;
+}
+
 static int set_known(struct options *o, const struct option_row *row, const char *value,
                      struct err *err)
 {
@@ -326,6 +335,12 @@ const struct option_row option_rows[] = {
      .help =
          "print the answer in at most 12 lines, for a reader that pays by the word, as an agent "
          "does"},
+    {.name = "why",
+     .value = "THREAD",
+     .commands = FOR_REPORT,
+     .set = set_why,
+     .help = "of a recording: say where the time of this thread ends (a tid or a name): in what it "
+             "does, or by way of whom it waits for"},
     {.name = "map",
      .value = "FILE",
      .kind = VALUE_FILE,

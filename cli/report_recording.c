@@ -15,6 +15,7 @@
 #include "cli/report_json.h"
 #include "cli/report_tables.h"
 #include "cli/terminal.h"
+#include "cli/why.h"
 #include "cli/window.h"
 #include "recording/recording_file.h"
 
@@ -25,6 +26,7 @@ struct said {
     struct window taken;
     struct text window;                /* the part of the recording, in words; "": all of it */
     bool *processes;                   /* as the view's */
+    size_t width;                      /* of a line */
     char leader[sizeof "-2147483648"]; /* a tid, as the view's */
 };
 
@@ -33,11 +35,10 @@ static bool asks_for_tables(const struct options *o)
     return o->tables.threads || o->tables.functions || o->tables.waits || o->tables.tree;
 }
 
-static void print_tables(const struct options *o, const struct profile *p)
+static void print_tables(const struct said *said)
 {
     struct text out = {0};
-    int width = terminal_width();
-    report_tables_add(o, p, (size_t)(width > ANSWER_MIN_WIDTH ? width : ANSWER_MIN_WIDTH), &out);
+    report_tables_add(&said->o, said->p, said->width, &out);
     terminal_lines(out.s ? out.s : "");
     text_release(&out);
 }
@@ -50,7 +51,9 @@ static void say_answer(const void *subject, const struct groups *g, const struct
     struct chosen_answer chosen;
     const struct report_json json = {.o = &said->o, .p = said->p, .window = &said->taken};
     chosen_answer_init(&chosen, &said->o, g, f);
-    if (said->o.json)
+    if (said->o.why)
+        why_add(out, g, why_find(&g->summaries, said->o.why), said->width);
+    else if (said->o.json)
         (void)report_json_add(out, &json, g, &chosen.findings); /* of none is nothing printed */
     else if (said->o.brief)
         brief_add(&chosen.groups, &chosen.findings,
@@ -96,7 +99,7 @@ static int print_answer(const struct said *said)
         .p = said->p, .views = &said->o.view, .n_views = 1, .say = say_answer, .subject = said};
     explanation_make(&explanation, &request);
     bool failed = said->o.json && !*explanation.answer; /* half an object is worth nothing */
-    if (said->o.json)
+    if (said->o.json || said->o.why)
         terminal_lines(explanation.answer);
     else if (said->o.brief)
         print_brief(said, explanation.answer);
@@ -112,7 +115,7 @@ static int print(const struct said *said)
         terminal_info("%s", said->window.s);
     if (!asks_for_tables(&said->o))
         return print_answer(said);
-    print_tables(&said->o, said->p);
+    print_tables(said);
     return EXIT_OK;
 }
 
@@ -138,6 +141,22 @@ static int choose(struct said *said, struct err *err)
     return 0;
 }
 
+/* Is there the thread that --why asks for?  Returns as choose() does. */
+static int check_why(const struct said *said, struct err *err)
+{
+    struct report_source source;
+    if (!said->o.why)
+        return 0;
+    report_source_init(&source, &said->o, said->p, 0);
+    bool found = why_find(&source.all, said->o.why) != NULL;
+    report_source_release(&source);
+    if (found)
+        return 0;
+    return err_set(err, -EINVAL,
+                   "no thread of the recording is %s: wallspy report --threads %s lists them",
+                   said->o.why, said->o.inputs.words[0]);
+}
+
 /* Cuts and chooses.  Returns 0, or -EINVAL with ERR. */
 static int prepare(struct said *said, struct err *err)
 {
@@ -145,7 +164,8 @@ static int prepare(struct said *said, struct err *err)
     if (r < 0)
         return r;
     window_add_words(&said->window, said->p, &said->taken);
-    return choose(said, err);
+    r = choose(said, err);
+    return r < 0 ? r : check_why(said, err);
 }
 
 /* Prints what O asks of P.  Returns an exit code. */
@@ -158,6 +178,8 @@ static int say(const struct options *o, struct profile *p)
         terminal_error("%s", err.text);
     } else {
         terminal_to_stdout(o->color);
+        int width = terminal_width();
+        said.width = (size_t)(width > ANSWER_MIN_WIDTH ? width : ANSWER_MIN_WIDTH);
         code = print(&said);
     }
     text_release(&said.window);

@@ -7,12 +7,13 @@
 #include "cli/stack_filter.h"
 #include "summary/wait_text.h"
 
-static void add_thread_of(struct text *out, const struct report_source *s, const struct blocker *b)
+static void add_thread_of(struct text *out, const struct profile *p,
+                          const struct thread_summaries *all, const struct blocker *b)
 {
-    for (size_t i = 0; i < s->all.n; i++) {
-        const struct thread_summary *t = &s->all.threads[i];
+    for (size_t i = 0; i < all->n; i++) {
+        const struct thread_summary *t = &all->threads[i];
         if (t->thread->tid == b->tid && !t->thread->n_folded &&
-            profile_see_process(s->p, t->thread->process)->pid == b->pid) {
+            profile_see_process(p, t->thread->process)->pid == b->pid) {
             text_add(out, t->label);
             return;
         }
@@ -20,26 +21,32 @@ static void add_thread_of(struct text *out, const struct report_source *s, const
     text_addf(out, "thread %d", b->tid);
 }
 
+void report_add_side(struct text *out, const struct profile *p, const struct thread_summaries *all,
+                     const struct wait_side *side, pid_t waiter)
+{
+    const char *lock = side->addr ? profile_lock_name(p, side->blocker.pid, side->addr) : "";
+    if (*lock)
+        text_addf(out, "lock %s", lock);
+    if (side->blocker.kind == BLOCKER_THREAD) {
+        text_add(out, *lock ? ", " : "");
+        text_add(out, side->thing == THING_THREAD ? "the end of " : "held by ");
+        add_thread_of(out, p, all, &side->blocker);
+    } else {
+        wait_side_add_text(out, p, side, waiter, false);
+    }
+}
+
 /* "futex [blocked]: lock table, held by refresh 4203" */
 static void add_wait_words(struct text *out, const struct report_source *s, const struct wait *w,
                            const struct profile_thread *t)
 {
-    const struct wait_side *side = &w->side;
-    const char *lock = side->addr ? profile_lock_name(s->p, side->blocker.pid, side->addr) : "";
     const char *path = wait_path_below_mount(s->p, w);
     wait_add_text(out, s->p, w, false);
     if (path)
         text_addf(out, " %s", path);
     text_add(out, ": ");
     size_t before = out->len;
-    if (*lock)
-        text_addf(out, "lock %s", lock);
-    if (side->blocker.kind == BLOCKER_THREAD) {
-        text_add(out, out->len > before ? ", held by " : "held by ");
-        add_thread_of(out, s, &side->blocker);
-    } else {
-        wait_side_add_text(out, s->p, side, profile_see_process(s->p, t->process)->pid, false);
-    }
+    report_add_side(out, s->p, &s->all, &w->side, profile_see_process(s->p, t->process)->pid);
     if (out->len == before)
         text_truncate(out, before - strlen(": "));
 }

@@ -23,3 +23,8 @@ struct wait_rows {
 void wait_rows_init(struct wait_rows *rows, const struct report_source *s);
 const char *wait_rows_words(const struct wait_rows *rows, size_t i);
 void wait_rows_release(struct wait_rows *rows);
+
+/* Appends the other side of a wait of process WAITER's, "lock table, held by refresh 4203" or "the
+ * end of load 17", with the labels of ALL; nothing if nothing was read. */
+void report_add_side(struct text *out, const struct profile *p, const struct thread_summaries *all,
+                     const struct wait_side *side, pid_t waiter);

@@ -165,6 +165,10 @@ static void find_waits(const struct accounts *a, const struct account *account,
         for (size_t i = 0; i < waits.tally.n_spans; i++)
             sum_span(a, &waits, i, paths, &of_waits);
         row->waits_cause = most_of(of_waits.ns);
+        const struct most_waited *most = &of_waits.most[row->waits_cause];
+        if (most->ns > 0)
+            row->via = *holders_side(a->h, most->at);
+        row->via_waiter = most->waiter;
     }
     free(paths);
     row_sums_release(&of_waits, n);
@@ -249,7 +253,13 @@ static int by_ns(const void *a, const void *b)
 
 void ledger_init(struct ledger *l, const struct groups *g, struct holders *h)
 {
-    *l = (struct ledger){.p = g->p, .leader = leader_of(g, h)};
+    ledger_init_of(l, g, h, leader_of(g, h));
+}
+
+void ledger_init_of(struct ledger *l, const struct groups *g, struct holders *h,
+                    struct thread_group *leader)
+{
+    *l = (struct ledger){.p = g->p, .leader = leader};
     if (!l->leader)
         return;
     struct accounts a;

@@ -31,9 +31,12 @@ struct ledger_row {
     int64_t bound_ns;       /* at most saved of the leader's time, if PLACE took none; 0: unknown */
     pid_t waiter;           /* its process */
     int64_t other_ns;       /* 0: nothing is known of it */
-    /* Where the leader waits then, for most of NS; not of LEDGER_OWN. */
+    /* Where the leader waits then, for most of NS, and whom for, if that was read (a thing or a
+     * blocker), by a thread of process VIA_WAITER; not of LEDGER_OWN. */
     struct call_path waits;
     enum cause waits_cause;
+    struct wait_side via;
+    pid_t via_waiter;
 };
 struct ledger {
     const struct profile *p;
@@ -47,6 +50,10 @@ struct ledger {
 };
 /* Borrows G and H as long as the ledger is used. */
 void ledger_init(struct ledger *l, const struct groups *g, struct holders *h);
+/* The same for LEADER, borrowed as well: a group of G's, or groups_one_of() it.  Bounds of rows of
+ * the group that such a one is of know nothing of its own time in their places. */
+void ledger_init_of(struct ledger *l, const struct groups *g, struct holders *h,
+                    struct thread_group *leader);
 void ledger_release(struct ledger *l);
 /* Appends where ROW's time ends: "append a.py:6 > flock /x, for 7012 (python3)"; "worker, in run >
  * ask > ioctl /dev/x" if that is not in the leader. */

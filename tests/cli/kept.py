@@ -92,6 +92,15 @@ class Kept(FolderTest):
         self.assertTrue(document["threads"][0]["main"])
         self.assertGreater(document["threads"][0]["seconds"]["wall"], 1)
 
+    def test_it_says_why(self):
+        self.record("-q")
+        done = self.wallspy("report", "--why", "main", "run.wallspy")
+        self.assertEqual((done.code, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, r"\Amain \d+ lived for [12]\.\d+ s: run ")
+        self.assertLessEqual(max(len(line) for line in done.stdout.splitlines()), 79)
+        self.assertIn("no thread of the recording is nobody",
+                      self.refused("--why", "nobody", "run.wallspy", code=2))
+
     def test_threads_of_it_are_chosen(self):
         self.record("-q")
         done = self.wallspy("report", "--threads", "--thread", "main", "run.wallspy")
