@@ -1,5 +1,7 @@
 #include "base/clock.h"
 
+#include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 static int64_t read_ns(clockid_t clock)
@@ -35,4 +37,13 @@ void clock_utc_text_of(int64_t utc_ns, char ret[CLOCK_UTC_BYTES])
     struct tm utc;
     if (!gmtime_r(&seconds, &utc) || !strftime(ret, CLOCK_UTC_BYTES, "%Y-%m-%dT%H:%M:%SZ", &utc))
         *ret = '\0';
+}
+
+void clock_utc_ms_text(int64_t utc_ns, char ret[CLOCK_UTC_BYTES])
+{
+    clock_utc_text_of(utc_ns, ret);
+    size_t len = strlen(ret);
+    if (len)
+        (void)snprintf(ret + len - 1, CLOCK_UTC_BYTES - len + 1, ".%03dZ",
+                       (int)(utc_ns % NS_PER_S / NS_PER_MS));
 }

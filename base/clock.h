@@ -13,3 +13,5 @@ enum { CLOCK_UTC_BYTES = 32 };
 /* The time of day as ISO 8601 has it, "2024-02-29T23:59:59Z"; "" if the year does not fit. */
 void clock_utc_text(char ret[CLOCK_UTC_BYTES]);
 void clock_utc_text_of(int64_t utc_ns, char ret[CLOCK_UTC_BYTES]); /* UTC_NS ≥ 0, since 1970 */
+/* The same with milliseconds: "2024-02-29T23:59:59.123Z". */
+void clock_utc_ms_text(int64_t utc_ns, char ret[CLOCK_UTC_BYTES]);

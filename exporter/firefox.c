@@ -13,6 +13,7 @@
 #include "exporter/formats.h"
 #include "exporter/json.h"
 #include "exporter/timeline.h"
+#include "profile/moments.h"
 #include "summary/thread_summary.h"
 #include "summary/wait_side.h"
 #include "summary/wait_text.h"
@@ -21,7 +22,18 @@ enum {
     VERSION = 24,           /* of the browser's own format, of which no field is used */
     PROCESSED_VERSION = 47, /* tables in each thread, pids as texts */
     MAX_DEPTH = 500,
+    INSTANT_MARKER = 0,
     INTERVAL_MARKER = 1,
+};
+
+/* Marks and pauses of the user's are markers of the first thread. */
+enum marker_kind { WAIT_MARKER, USER_MARKER, PAUSE_MARKER, MARKER_KINDS };
+static const struct {
+    const char *name, *tooltip, *key, *label;
+} marker_kinds[] = {
+    [WAIT_MARKER] = {"Wait", "Wait for {marker.data.whom}", "whom", "Waits for"},
+    [USER_MARKER] = {"Mark", "{marker.data.text}", "text", "Text"},
+    [PAUSE_MARKER] = {"Pause", "{marker.data.text}", "text", "Text"},
 };
 
 enum category { RUNS, SPINS, WAITS_FOR_CPU, BLOCKED, STOPPED, UNKNOWN, CATEGORIES };
@@ -263,7 +275,8 @@ static void write_strings(struct document *d, const uint32_t *frames)
         json_string(&d->j, f.name);
         json_string(&d->j, f.file ? f.file : "");
     }
-    json_string(&d->j, "Wait"); /* the name of all markers */
+    for (int i = 0; i < MARKER_KINDS; i++)
+        json_string(&d->j, marker_kinds[i].name);
     json_end_array(&d->j);
 }
 
@@ -323,60 +336,104 @@ static void add_whom(const struct document *d, const struct profile_thread *t,
 }
 
 struct marker {
-    const struct run *run;
-    char *whom;
+    enum marker_kind kind;
+    int64_t start_ns, end_ns;
+    char *words;
 };
 struct markers {
     struct marker *items;
     size_t n, capacity;
 };
 
-/* None where the order is given up. */
-static struct markers markers_of(const struct document *d, const struct profile_thread *t)
+static void add_marker(struct markers *m, const struct marker *marker)
 {
-    struct markers m = {0};
-    for (size_t i = 0; i < t->n_runs && !d->bucket_ns && !t->n_folded; i++) {
-        struct text whom = {0};
-        add_whom(d, t, &t->runs[i], &whom);
-        if (!whom.len) {
-            text_release(&whom);
-            continue;
-        }
-        m.items = array_reserve(m.items, &m.capacity, m.n + 1, sizeof *m.items);
-        m.items[m.n++] = (struct marker){&t->runs[i], whom.s};
-    }
-    return m;
+    m->items = array_reserve(m->items, &m->capacity, m->n + 1, sizeof *m->items);
+    m->items[m->n++] = *marker;
 }
 
-static void write_markers(struct document *d, const struct profile_thread *t)
+/* None where the order is given up. */
+static void add_waits(struct markers *m, const struct document *d, const struct profile_thread *t)
+{
+    for (size_t i = 0; i < t->n_runs && !d->bucket_ns && !t->n_folded; i++) {
+        const struct run *run = &t->runs[i];
+        struct text whom = {0};
+        add_whom(d, t, run, &whom);
+        if (whom.len)
+            add_marker(m, &(struct marker){WAIT_MARKER, run->start_ns, run_end_ns(run), whom.s});
+        else
+            text_release(&whom);
+    }
+}
+
+/* They lie on no thread: the first one has them. */
+static void add_moments(struct markers *m, const struct document *d)
+{
+    size_t n;
+    const struct user_mark *marks = profile_marks(d->p, &n);
+    for (size_t i = 0; i < n; i++)
+        add_marker(m, &(struct marker){USER_MARKER, marks[i].at_ns, marks[i].at_ns,
+                                       xstrdup(profile_text(d->p, marks[i].text))});
+    const struct user_pause *pauses = profile_pauses(d->p, &n);
+    for (size_t i = 0; i < n; i++) {
+        struct text words = {0};
+        text_add(&words, "paused for ");
+        text_add_span(&words, (double)pauses[i].paused_ns / NS_PER_S);
+        add_marker(m, &(struct marker){PAUSE_MARKER, pauses[i].at_ns, pauses[i].at_ns, words.s});
+    }
+}
+
+static void write_marker_times(struct document *d, const struct markers *m)
 {
     struct json *j = &d->j;
-    struct markers m = markers_of(d, t);
+    key_array(d, "startTime");
+    for (size_t i = 0; i < m->n; i++)
+        json_number(j, ms(m->items[i].start_ns));
+    json_end_array(j);
+    key_array(d, "endTime");
+    for (size_t i = 0; i < m->n; i++) {
+        if (m->items[i].kind == WAIT_MARKER)
+            json_number(j, ms(m->items[i].end_ns));
+        else
+            json_null(j);
+    }
+    json_end_array(j);
+    key_array(d, "phase");
+    for (size_t i = 0; i < m->n; i++)
+        json_int(j, m->items[i].kind == WAIT_MARKER ? INTERVAL_MARKER : INSTANT_MARKER);
+    json_end_array(j);
+}
+
+/* FIRST: T is the first thread. */
+static void write_markers(struct document *d, const struct profile_thread *t, bool first)
+{
+    struct json *j = &d->j;
+    struct markers m = {0};
+    add_waits(&m, d, t);
+    if (first)
+        add_moments(&m, d);
     json_key(j, "markers");
     json_object(j);
     key_array(d, "data");
     for (size_t i = 0; i < m.n; i++) {
         json_object(j);
-        json_string_field(j, "type", "Wait");
-        json_string_field(j, "whom", m.items[i].whom);
+        json_string_field(j, "type", marker_kinds[m.items[i].kind].name);
+        json_string_field(j, marker_kinds[m.items[i].kind].key, m.items[i].words);
         json_end_object(j);
     }
     json_end_array(j);
-    column_of(d, "name", m.n, (int64_t)d->n_funcs * STRINGS_A_FUNC);
-    key_array(d, "startTime");
+    key_array(d, "name");
     for (size_t i = 0; i < m.n; i++)
-        json_number(j, ms(m.items[i].run->start_ns));
+        json_int(j, (int64_t)d->n_funcs * STRINGS_A_FUNC + m.items[i].kind);
     json_end_array(j);
-    key_array(d, "endTime");
+    write_marker_times(d, &m);
+    key_array(d, "category");
     for (size_t i = 0; i < m.n; i++)
-        json_number(j, ms(run_end_ns(m.items[i].run)));
+        json_int(j, m.items[i].kind == WAIT_MARKER ? BLOCKED : UNKNOWN);
     json_end_array(j);
-    column_of(d, "phase", m.n, INTERVAL_MARKER);
-    column_of(d, "category", m.n, BLOCKED);
     json_int_field(j, "length", (int64_t)m.n);
     json_end_object(j);
     for (size_t i = 0; i < m.n; i++)
-        free(m.items[i].whom);
+        free(m.items[i].words);
     free(m.items);
 }
 
@@ -426,7 +483,7 @@ static void write_head(struct document *d, const struct thread_summary *t)
     json_int_field(j, "tid", t->thread->tid);
 }
 
-static void write_thread(struct document *d, const struct thread_summary *t)
+static void write_thread(struct document *d, const struct thread_summary *t, bool first)
 {
     struct timeline l = timeline_of(d, t);
     number(d, &l);
@@ -435,7 +492,7 @@ static void write_thread(struct document *d, const struct thread_summary *t)
     json_object(&d->j);
     write_head(d, t);
     write_samples(d, &l);
-    write_markers(d, t->thread);
+    write_markers(d, t->thread, first);
     write_stacks(d);
     write_frames(d, frames);
     write_funcs(d, frames);
@@ -461,30 +518,38 @@ static void write_categories(struct document *d)
     json_end_array(&d->j);
 }
 
-static void write_schema(struct document *d)
+static void write_kind(struct document *d, enum marker_kind kind)
 {
     static const char *const places[] = {"marker-chart", "marker-table", "timeline-overview"};
     struct json *j = &d->j;
-    key_array(d, "markerSchema");
+    char label[32];
+    (void)snprintf(label, sizeof label, "{marker.data.%s}", marker_kinds[kind].key);
     json_object(j);
-    json_string_field(j, "name", "Wait");
-    json_string_field(j, "tooltipLabel", "Wait for {marker.data.whom}");
-    json_string_field(j, "tableLabel", "{marker.data.whom}");
-    json_string_field(j, "chartLabel", "{marker.data.whom}");
+    json_string_field(j, "name", marker_kinds[kind].name);
+    json_string_field(j, "tooltipLabel", marker_kinds[kind].tooltip);
+    json_string_field(j, "tableLabel", label);
+    json_string_field(j, "chartLabel", label);
     key_array(d, "display");
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         json_string(j, places[i]);
     json_end_array(j);
     key_array(d, "data");
     json_object(j);
-    json_string_field(j, "key", "whom");
-    json_string_field(j, "label", "Waits for");
+    json_string_field(j, "key", marker_kinds[kind].key);
+    json_string_field(j, "label", marker_kinds[kind].label);
     json_string_field(j, "format", "string");
     json_bool_field(j, "searchable", true);
     json_end_object(j);
     json_end_array(j);
     json_end_object(j);
-    json_end_array(j);
+}
+
+static void write_schema(struct document *d)
+{
+    key_array(d, "markerSchema");
+    for (enum marker_kind kind = 0; kind < MARKER_KINDS; kind++)
+        write_kind(d, kind);
+    json_end_array(&d->j);
 }
 
 /* Milliseconds since 1970; 0: unknown. */
@@ -576,7 +641,7 @@ int firefox_write(const struct profile *p, struct view *v, const struct export_f
     json_end_array(&d.j);
     key_array(&d, "threads");
     for (size_t i = 0; i < d.threads.n; i++)
-        write_thread(&d, &d.threads.threads[i]);
+        write_thread(&d, &d.threads.threads[i], i == 0);
     json_end_array(&d.j);
     json_end_object(&d.j);
     thread_summaries_release(&d.threads);

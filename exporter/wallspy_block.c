@@ -3,9 +3,11 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 #include "exporter/machine_block.h"
 #include "profile/metric_info.h"
+#include "profile/moments.h"
 #include "summary/openmp.h"
 #include "summary/process_name.h"
 #include "summary/process_tree.h"
@@ -22,7 +24,8 @@ static void write_metadata(struct json *j, const struct profile *p)
     for (size_t i = 0; i < n; i++) {
         assert(!str_eq(facts[i].key, "version") && !str_eq(facts[i].key, "processes") &&
                !str_eq(facts[i].key, "host_cpu") && !str_eq(facts[i].key, "machine") &&
-               !str_eq(facts[i].key, "mounts") && !str_eq(facts[i].key, "threads"));
+               !str_eq(facts[i].key, "mounts") && !str_eq(facts[i].key, "threads") &&
+               !str_eq(facts[i].key, "marks") && !str_eq(facts[i].key, "pauses"));
         json_newline(j);
         json_key(j, facts[i].key);
         json_string(j, profile_text(p, facts[i].text));
@@ -276,6 +279,53 @@ static void write_findings(struct json *j, const struct export_findings *f)
         json_string_field(j, "no_findings", f->why);
 }
 
+static void begin_list(struct json *j, const char *key, size_t n)
+{
+    if (!n)
+        return;
+    json_newline(j);
+    json_key(j, key);
+    json_array(j);
+}
+
+static void end_list(struct json *j, size_t n)
+{
+    if (n)
+        json_end_array(j);
+}
+
+/* What the user did meanwhile; absent where that is nothing. */
+static void write_moments(struct json *j, const struct profile *p)
+{
+    size_t n_marks;
+    size_t n_pauses;
+    char utc[CLOCK_UTC_BYTES];
+    const struct user_mark *marks = profile_marks(p, &n_marks);
+    const struct user_pause *pauses = profile_pauses(p, &n_pauses);
+    begin_list(j, "marks", n_marks);
+    for (size_t i = 0; i < n_marks; i++) {
+        clock_utc_ms_text((int64_t)marks[i].utc_ns, utc);
+        json_newline(j);
+        json_object(j);
+        json_int_field(j, "at_ns", marks[i].at_ns);
+        json_string_field(j, "utc", utc);
+        json_string_field(j, "text", profile_text(p, marks[i].text));
+        json_end_object(j);
+    }
+    end_list(j, n_marks);
+    begin_list(j, "pauses", n_pauses);
+    for (size_t i = 0; i < n_pauses; i++) {
+        clock_utc_ms_text((int64_t)pauses[i].utc_ns, utc);
+        json_newline(j);
+        json_object(j);
+        json_int_field(j, "at_ns", pauses[i].at_ns);
+        json_string_field(j, "utc", utc);
+        json_int_field(j, "paused_ns", pauses[i].paused_ns);
+        json_end_object(j);
+    }
+    end_list(j, n_pauses);
+}
+
 void wallspy_block_write(struct json *j, const struct profile *p, const struct thread_summaries *s,
                          struct view *v, const struct export_findings *findings,
                          const struct export_notes *notes)
@@ -288,6 +338,7 @@ void wallspy_block_write(struct json *j, const struct profile *p, const struct t
     write_numbers(j, p, notes);
     write_notes(j, notes);
     write_findings(j, findings);
+    write_moments(j, p);
     machine_block_write(j, p);
     json_newline(j);
     json_key(j, "processes");

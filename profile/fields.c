@@ -250,6 +250,16 @@ static const struct field tasks_keys[] = {
     FIELD(struct profile_task_wait, apart),      FIELD(struct profile_task_wait, for_thread),
     FIELD(struct profile_task_wait, for_future), FIELD(struct profile_task_wait, object),
 };
+static const struct field user_mark_keys[] = {
+    FIELD(struct user_mark, at_ns),
+    FIELD(struct user_mark, utc_ns),
+    FIELD(struct user_mark, text),
+};
+static const struct field user_pause_keys[] = {
+    FIELD(struct user_pause, at_ns),
+    FIELD(struct user_pause, utc_ns),
+    FIELD(struct user_pause, paused_ns),
+};
 
 #define ROW(keys)                                                                                  \
     {                                                                                              \
@@ -266,4 +276,5 @@ const struct row_keys row_keys[ROW_KINDS] = {
     [ROW_THREAD] = ROW(thread_keys),       [ROW_COUNTS] = ROW(counts_keys),
     [ROW_RUN_START] = ROW(run_start_keys), [ROW_RUN] = ROW(run_keys),
     [ROW_LOCK] = ROW(lock_keys),           [ROW_TASKS] = ROW(tasks_keys),
+    [ROW_USER_MARK] = ROW(user_mark_keys), [ROW_USER_PAUSE] = ROW(user_pause_keys),
 };

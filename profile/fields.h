@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "profile/moments.h"
 #include "profile/profile.h"
 
 enum field_type {
@@ -76,6 +77,8 @@ enum row_kind {
     ROW_RUN, /* the rest, without its thread, stack and wait */
     ROW_LOCK,
     ROW_TASKS,
+    ROW_USER_MARK, /* in struct user_mark */
+    ROW_USER_PAUSE,
     ROW_KINDS,
 };
 struct row_keys {

@@ -34,6 +34,15 @@ static const struct metric_info infos[METRIC_COUNT] = {
     [METRIC_THROTTLED_PERIODS] = {"throttled_periods", UNIT_COUNT,
                                   .meaning =
                                       "The periods of the CPU quota in which that happened."},
+    [METRIC_PAUSED_S] =
+        {"paused_s", UNIT_S, .effect = EFFECT_NOTE, .words = "paused for %t",
+         .meaning =
+             "The time for which the recording was paused (`wallspy ctl pause`, Ctrl-Z). It is in "
+             "no other number, and the recording's time stands still meanwhile."},
+    [METRIC_MARKS_DROPPED] = {"marks_dropped", UNIT_COUNT, .effect = EFFECT_NOTE,
+                              .words = "%.0f marks dropped",
+                              .meaning =
+                                  "Marks (`wallspy ctl mark`) beyond the 10,000 that are kept."},
     [METRIC_STOLEN_S] =
         {"stolen_s", UNIT_S,
          .meaning = "The CPU time that the hypervisor gave to other machines, over all CPUs."},

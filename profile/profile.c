@@ -29,6 +29,8 @@ struct profile *profile_free(struct profile *p)
         free((void *)p->processes[i].children);
     free(p->processes);
     free(p->mounts);
+    free(p->moments.marks);
+    free(p->moments.pauses);
     index_release(&p->mount_index);
     free(p->locations);
     free(p->located);

@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "profile/kept.h"
 #include "profile/metadata.h"
+#include "profile/moments.h"
 #include "profile/profile.h"
 #include "profile/stack_tree.h"
 #include "profile/strings.h"
@@ -12,6 +13,13 @@
 /* Where in `locations` those of one frame are. */
 struct located {
     size_t first, n;
+};
+
+struct moments {
+    struct user_mark *marks;
+    size_t n_marks, marks_capacity;
+    struct user_pause *pauses;
+    size_t n_pauses, pauses_capacity;
 };
 
 struct profile {
@@ -58,6 +66,7 @@ struct profile {
     size_t n_task_waits;
     struct lock_name lock_names[MOST_LOCK_NAMES];
     size_t n_lock_names;
+    struct moments moments;
     struct thread_table threads;
 };
 /* Is there no room for new stacks, frames and waits? */

@@ -83,8 +83,9 @@ static enum metric metric_called(const char *key)
 /* As wallspy's own are: they become keys of JSON beside others. */
 static bool is_key(const char *key)
 {
-    static const char *const taken[] = {"version", "processes", "host_cpu",    "machine", "mounts",
-                                        "threads", "findings",  "no_findings", NULL};
+    static const char *const taken[] = {"version", "processes", "host_cpu", "machine",
+                                        "mounts",  "threads",   "findings", "no_findings",
+                                        "marks",   "pauses",    NULL};
     size_t len = strspn(key, "abcdefghijklmnopqrstuvwxyz0123456789_");
     return len && !key[len] && len <= MOST_KEY_BYTES && !str_is_one_of(key, taken) &&
            metric_called(key) == METRIC_COUNT;

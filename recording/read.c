@@ -20,6 +20,7 @@ enum {
     ALL_FRAME_FLAGS = FRAME_IS_GUESSED | FRAME_IS_INTERPRETER | FRAME_IS_JIT,
 };
 static const int64_t most_ns = INT64_C(1) << 58;        /* nine years */
+static const uint64_t most_utc_ns = UINT64_C(1) << 62;  /* the year 2116 */
 static const uint64_t most_samples = UINT64_C(1) << 40; /* of a run: three years at 10 kHz */
 static const int64_t most_sum_ns = INT64_C(1) << 62;    /* of all runs, and of all counts */
 
@@ -32,8 +33,8 @@ struct reader {
     struct profile *p;
     struct rows rows; /* of the present table */
     struct ids ids[TABLE_KINDS];
-    int64_t runs_ns, counts_ns; /* sums */
-    struct map lists;           /* what waits are for, by the file's wait */
+    int64_t runs_ns, counts_ns, paused_ns; /* sums */
+    struct map lists;                      /* what waits are for, by the file's wait */
     /* Rows that gather for one other thing: its number, and how many. */
     uint32_t gathered_for;
     size_t n_gathered, gathered_capacity;
@@ -57,6 +58,8 @@ union item {
     struct profile_process process;
     struct profile_child child;
     struct profile_task_wait tasks;
+    struct user_mark user_mark;
+    struct user_pause user_pause;
     struct profile_thread thread;
     struct count_mark mark;
     struct run run;
@@ -250,6 +253,38 @@ static bool take_tasks(struct reader *r, union item *item)
     return true;
 }
 
+/* ---- marks and pauses ---- */
+
+static bool is_utc(struct reader *r, uint64_t ns)
+{
+    return ns <= most_utc_ns || rows_fail(&r->rows, "utc_ns is no time");
+}
+
+static bool take_mark(struct reader *r, union item *item)
+{
+    const struct user_mark *m = &item->user_mark;
+    const char *text = profile_text(r->p, m->text);
+    if (!is_time(r, "at_ns", m->at_ns) || !is_utc(r, m->utc_ns))
+        return false;
+    if (!mark_text_is_good(text, strlen(text)))
+        return rows_fail(&r->rows, "its text is none of a mark");
+    (void)profile_add_mark(r->p, m->at_ns, m->utc_ns, text);
+    return true;
+}
+
+static bool take_pause(struct reader *r, union item *item)
+{
+    const struct user_pause *pause = &item->user_pause;
+    if (!is_time(r, "at_ns", pause->at_ns) || !is_utc(r, pause->utc_ns) ||
+        !is_time(r, "paused_ns", pause->paused_ns))
+        return false;
+    r->paused_ns += pause->paused_ns;
+    if (r->paused_ns > most_ns)
+        return rows_fail(&r->rows, "more time than there is");
+    profile_add_pause(r->p, pause);
+    return true;
+}
+
 /* ---- processes, threads, runs ---- */
 
 static bool take_host(struct reader *r, union item *item)
@@ -377,6 +412,8 @@ static const struct {
     [TABLE_PROCESS] = {take_process, NULL, check_parents},
     [TABLE_CHILD] = {take_child, flush_children, NULL},
     [TABLE_TASKS] = {take_tasks, NULL, NULL},
+    [TABLE_MARK] = {take_mark, NULL, NULL},
+    [TABLE_PAUSE] = {take_pause, NULL, NULL},
     [TABLE_THREAD] = {take_thread, NULL, NULL},
     [TABLE_COUNT] = {take_count, NULL, NULL},
     [TABLE_RUN] = {take_run, NULL, NULL},
@@ -386,6 +423,8 @@ static bool read_table(struct reader *r, enum table_kind kind)
 {
     union item item;
     void (*flush)(struct reader *) = takers[kind].flush;
+    if (recording_tables[kind].since && !rows_is_table(&r->db, recording_tables[kind].name))
+        return r->db.code == SQLITE_OK; /* an older wallspy's */
     rows_begin(&r->rows, &r->db, r->p, &recording_tables[kind]);
     r->n_gathered = r->gathered_capacity = 0;
     r->gathered_for = 0;

@@ -29,6 +29,8 @@ const struct table recording_tables[TABLE_KINDS] = {
     [TABLE_PROCESS] = {"process", {"id"}, {{ROW_PROCESS}}, 1, 1},
     [TABLE_CHILD] = {"child", {"of", "position"}, {{ROW_CHILD}}, 2, 1},
     [TABLE_TASKS] = {"tasks", {"id", "stack"}, {{ROW_TASKS}}, 2, 1},
+    [TABLE_MARK] = {"mark", {"id"}, {{ROW_USER_MARK}}, 1, 1, .since = 1},
+    [TABLE_PAUSE] = {"pause", {"id"}, {{ROW_USER_PAUSE}}, 1, 1, .since = 1},
     [TABLE_THREAD] = {"thread", {"id"}, {{ROW_THREAD}}, 1, 1},
     [TABLE_COUNT] = {"count", {"thread", "position"}, {{ROW_COUNTS}}, 2, 1},
     [TABLE_RUN] = {"run",

@@ -9,7 +9,7 @@
 
 enum {
     SCHEMA_MAJOR = 1,                   /* a reader of this one reads all files of it */
-    SCHEMA_MINOR = 0,                   /* columns, tables and views that were added since */
+    SCHEMA_MINOR = 1,                   /* columns, tables and views that were added since */
     SCHEMA_APPLICATION_ID = 0x77737079, /* "wspy", in the file's header */
 };
 
@@ -27,6 +27,8 @@ enum table_kind { /* in the order of being read: what others refer to comes firs
                   TABLE_PROCESS,
                   TABLE_CHILD,
                   TABLE_TASKS,
+                  TABLE_MARK,
+                  TABLE_PAUSE,
                   TABLE_THREAD,
                   TABLE_COUNT,
                   TABLE_RUN,
@@ -45,6 +47,7 @@ struct table {
     const char *keys[TABLE_KEYS]; /* whole numbers; "id": 1, 2, 3, … */
     struct table_part parts[TABLE_PARTS];
     size_t n_keys, n_parts;
+    int since;     /* the SCHEMA_MINOR of the first files that have it */
     bool numbered; /* words are kept as their numbers (table `state` has them) */
 };
 extern const struct table recording_tables[TABLE_KINDS];

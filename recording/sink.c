@@ -271,6 +271,16 @@ void sink_run(struct sink *s, thread_id id, const struct run *run)
     put(s, TABLE_RUN, (struct keys){{++s->n_runs, id.ix, run->at.stack.ix, run->at.wait.ix}}, run);
 }
 
+void sink_mark(struct sink *s, uint32_t id, const struct user_mark *mark)
+{
+    put_one(s, TABLE_MARK, id, mark);
+}
+
+void sink_pause(struct sink *s, uint32_t id, const struct user_pause *pause)
+{
+    put_one(s, TABLE_PAUSE, id, pause);
+}
+
 void sink_tasks(struct sink *s, uint32_t id, const struct profile_task_wait *tasks)
 {
     put(s, TABLE_TASKS, (struct keys){{id, tasks->stack.ix}}, tasks);

@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "profile/kept.h"
+#include "profile/moments.h"
 
 struct sink;
 /* Creates the file PATH, which must not be there; NULL: in memory.  TEXTS has the texts of all ids
@@ -31,6 +32,8 @@ void sink_process(struct sink *s, process_id id, const struct profile_process *p
 void sink_thread(struct sink *s, thread_id id, const struct profile_thread *thread);
 void sink_count(struct sink *s, thread_id id, size_t position, const struct count_mark *mark);
 void sink_run(struct sink *s, thread_id id, const struct run *run);
+void sink_mark(struct sink *s, uint32_t id, const struct user_mark *mark);
+void sink_pause(struct sink *s, uint32_t id, const struct user_pause *pause);
 void sink_tasks(struct sink *s, uint32_t id, const struct profile_task_wait *tasks);
 
 /* Makes the file whole: END_NS, sums, indexes, statistics for SQLite's planner.  Returns 0, or a

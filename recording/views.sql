@@ -122,7 +122,8 @@ ORDER BY sum(s.near_faults) DESC;
 CREATE VIEW time_line AS
 SELECT t.tid, t.name, round(r.start / 1e9, 3) AS at_s,
   strftime('%Y-%m-%dT%H:%M:%fZ', (
-    SELECT nullif(value, 0) FROM meta WHERE key = 'start_utc_ns') / 1e9 + r.start / 1e9,
+    SELECT nullif(value, 0) FROM meta WHERE key = 'start_utc_ns') / 1e9 + r.start / 1e9 +
+    coalesce((SELECT sum(paused_ns) FROM pause WHERE at_ns <= r.start) / 1e9, 0),
     'unixepoch') AS utc,
   round(r.wall / 1e6, 1) AS ms, state.name AS state, p.function, p.python, p.python_file AS file, p.python_line AS line,
   w.call, w.object, w.who, r.stack
@@ -184,3 +185,13 @@ GROUP BY p.id ORDER BY p.id;
 CREATE VIEW quality AS
 SELECT key, value, unit, effect, meaning FROM metric WHERE value != 0
 ORDER BY CASE effect WHEN 'loss' THEN 1 WHEN 'doubt' THEN 2 WHEN 'note' THEN 3 ELSE 4 END, rowid;
+
+-- 11. Which marks did the user set, and when was the recording paused?  Its time stands still in a
+-- pause.
+CREATE VIEW marks AS
+SELECT round(at_ns / 1e9, 3) AS at_s,
+  strftime('%Y-%m-%dT%H:%M:%fZ', utc_ns / 1e9, 'unixepoch') AS utc, text, paused_ns / 1e9 AS paused_s
+FROM (
+  SELECT at_ns, utc_ns, text, NULL AS paused_ns FROM mark
+  UNION ALL SELECT at_ns, utc_ns, NULL, paused_ns FROM pause)
+ORDER BY utc_ns;

@@ -21,6 +21,17 @@ static void put_facts(struct sink *s, const struct profile *p)
     sink_host(s, profile_see_host(p));
 }
 
+static void put_moments(struct sink *s, const struct profile *p)
+{
+    size_t n;
+    const struct user_mark *marks = profile_marks(p, &n);
+    for (size_t i = 0; i < n; i++)
+        sink_mark(s, (uint32_t)i + 1, &marks[i]);
+    const struct user_pause *pauses = profile_pauses(p, &n);
+    for (size_t i = 0; i < n; i++)
+        sink_pause(s, (uint32_t)i + 1, &pauses[i]);
+}
+
 static void put_stacks(struct sink *s, const struct profile *p)
 {
     for (uint32_t i = 1; i <= profile_module_count(p); i++)
@@ -85,6 +96,7 @@ int recording_file_write(const struct profile *p, const bool *processes, FILE *o
 {
     struct sink *s = sink_new(NULL, p);
     put_facts(s, p);
+    put_moments(s, p);
     put_stacks(s, p);
     put_waits(s, p);
     put_threads(s, p, processes);

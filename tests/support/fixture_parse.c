@@ -120,6 +120,23 @@ static bool read_mount(struct reader *r)
             fail(r, "twice the same ", "mount"));
 }
 
+static bool read_user_mark(struct reader *r)
+{
+    struct user_mark mark = {.at_ns = 0};
+    if (!read_keys(r, ROW_USER_MARK, &mark))
+        return false;
+    return profile_add_mark(r->p, mark.at_ns, mark.utc_ns, profile_text(r->p, mark.text));
+}
+
+static bool read_user_pause(struct reader *r)
+{
+    struct user_pause pause = {.at_ns = 0};
+    if (!read_keys(r, ROW_USER_PAUSE, &pause))
+        return false;
+    profile_add_pause(r->p, &pause);
+    return true;
+}
+
 static bool read_lock(struct reader *r)
 {
     struct lock_name lock = {.pid = 0};
@@ -359,14 +376,30 @@ static const struct {
     const char *word;
     bool (*read)(struct reader *r);
 } rows[] = {
-    {"run", read_run},           {"stack", read_stack},   {"frame", read_frame},
-    {"location", read_location}, {"func", read_func},     {"module", read_module},
-    {"counts", read_counts},     {"thread", read_thread}, {"wait", read_wait},
-    {"side", read_side},         {"of", read_of},         {"event", read_event},
-    {"process", read_process},   {"child", read_child},   {"metric", read_metric},
-    {"text", read_text},         {"host", read_host},     {"mount", read_mount},
-    {"lock", read_lock},         {"tasks", read_tasks},   {"end", read_end},
+    {"run", read_run},
+    {"stack", read_stack},
+    {"frame", read_frame},
+    {"location", read_location},
+    {"func", read_func},
+    {"module", read_module},
+    {"counts", read_counts},
+    {"thread", read_thread},
+    {"wait", read_wait},
+    {"side", read_side},
+    {"of", read_of},
+    {"event", read_event},
+    {"process", read_process},
+    {"child", read_child},
+    {"metric", read_metric},
+    {"text", read_text},
+    {"host", read_host},
+    {"mount", read_mount},
+    {"lock", read_lock},
+    {"tasks", read_tasks},
+    {"end", read_end},
     {"fixture", read_format},
+    {"user-mark", read_user_mark},
+    {"user-pause", read_user_pause},
 };
 
 /* Rows of other readers' are left out. */

@@ -173,6 +173,17 @@ static void add_facts(struct writer *w)
         add_row(w, "mount", id, ROW_MOUNT, profile_see_mount(w->p, (mount_id){id}));
 }
 
+static void add_moments(struct writer *w)
+{
+    size_t n;
+    const struct user_mark *marks = profile_marks(w->p, &n);
+    for (size_t i = 0; i < n; i++)
+        add_row(w, "user-mark", 0, ROW_USER_MARK, &marks[i]);
+    const struct user_pause *pauses = profile_pauses(w->p, &n);
+    for (size_t i = 0; i < n; i++)
+        add_row(w, "user-pause", 0, ROW_USER_PAUSE, &pauses[i]);
+}
+
 static void add_modules_and_funcs(struct writer *w)
 {
     uint32_t modules = 0;
@@ -318,6 +329,7 @@ int fixture_add(struct text *out, const struct profile *p, struct err *err)
     number_marked(w.stacks, stacks);
     text_addf(out, "fixture format=%d\n", FIXTURE_FORMAT);
     add_facts(&w);
+    add_moments(&w);
     add_modules_and_funcs(&w);
     add_frames(&w);
     add_stacks(&w);

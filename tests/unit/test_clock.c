@@ -30,4 +30,15 @@ START_TEST(any_time_has_a_text)
 }
 END_TEST
 
-CHECK_MAIN("clock", 20, utc_reads_back, any_time_has_a_text)
+START_TEST(any_time_of_day_has_milliseconds)
+{
+    char text[CLOCK_UTC_BYTES];
+    clock_utc_ms_text(INT64_C(1709251199007999999), text);
+    ck_assert_str_eq(text, "2024-02-29T23:59:59.007Z");
+    clock_utc_ms_text(0, text);
+    ck_assert_str_eq(text, "1970-01-01T00:00:00.000Z");
+}
+END_TEST
+
+CHECK_MAIN("clock", 20, utc_reads_back, any_time_has_a_text,
+           any_time_of_day_has_milliseconds)

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "exporter/exporter.h"
+#include "profile/moments.h"
 #include "tests/support/check_main.h"
 #include "tests/support/profile_builder.h"
 
@@ -72,6 +73,26 @@ START_TEST(a_wait_is_a_marker_with_whom_it_is_for)
 }
 END_TEST
 
+START_TEST(marks_and_pauses_are_markers_of_the_first_thread)
+{
+    struct profile_builder b = builder_start(10, "app");
+    thread_id main = builder_thread(&b, 10, NULL);
+    thread_id other = builder_thread(&b, 11, "other");
+    builder_run(&b, main, "run!app", 60, 60);
+    builder_run(&b, other, "run!app", 10, 10);
+    ck_assert(profile_add_mark(b.p, INT64_C(20) * NS_PER_MS, 0, "step 2"));
+    profile_add_pause(b.p,
+                      &(struct user_pause){INT64_C(30) * NS_PER_MS, 0, INT64_C(12) * NS_PER_S});
+    profile_end(b.p, INT64_C(60) * NS_PER_MS);
+    write_profile(b.p, 0);
+    assert_has("\"markers\":{\"data\":[{\"type\":\"Mark\",\"text\":\"step 2\"},"
+               "{\"type\":\"Pause\",\"text\":\"paused for 12 s\"}]");
+    assert_has("\"startTime\":[20,30],\"endTime\":[null,null],\"phase\":[0,0]");
+    assert_has("\"markers\":{\"data\":[],");
+    profile_free(b.p);
+}
+END_TEST
+
 START_TEST(steps_of_time_hold_the_limit)
 {
     struct profile_builder b = builder_start(10, "app");
@@ -97,4 +118,5 @@ START_TEST(the_longest_suffix_says_the_format)
 END_TEST
 
 CHECK_MAIN("firefox", 20, samples_lie_on_one_time_axis, a_wait_is_a_marker_with_whom_it_is_for,
-           steps_of_time_hold_the_limit, the_longest_suffix_says_the_format)
+           marks_and_pauses_are_markers_of_the_first_thread, steps_of_time_hold_the_limit,
+           the_longest_suffix_says_the_format)

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "exporter/exporter.h"
 #include "profile/kept.h"
+#include "profile/moments.h"
 #include "recording/recording_file.h"
 #include "recording/sink.h"
 #include "summary/groups.h"
@@ -39,6 +40,8 @@ static struct profile *make_profile(void)
     builder_missed(&b, worker, 500);
     profile_set_text(b.p, "host", "h\xff");
     profile_set_number(b.p, METRIC_SEEN_SHARE, 0.75);
+    ck_assert(profile_add_mark(b.p, 400, 1700000000123456790, "step \u00fc"));
+    profile_add_pause(b.p, &(struct user_pause){500, 1700000000123456791, 12000000000});
     profile_set_origin(b.p, &(struct profile_origin){1700000000123456789, 12345});
     profile_end(b.p, 1000000000);
     return b.p;
@@ -78,6 +81,13 @@ START_TEST(what_was_recorded_comes_back)
     ck_assert_int_eq(profile_see_thread(p, (thread_id){2})->runs[1].state, RUN_MISSED);
     ck_assert_str_eq(profile_metadata_text(p, "host"), "h?");
     ck_assert(profile_number(p, METRIC_SEEN_SHARE) == 0.75);
+    size_t n;
+    const struct user_mark *marks = profile_marks(p, &n);
+    ck_assert(n == 1 && marks->at_ns == 400 && marks->utc_ns == 1700000000123456790);
+    ck_assert_str_eq(profile_text(p, marks->text), "step \u00fc");
+    const struct user_pause *pauses = profile_pauses(p, &n);
+    ck_assert(n == 1 && pauses->at_ns == 500 && pauses->paused_ns == 12000000000);
+    ck_assert(profile_number(p, METRIC_PAUSED_S) == 12);
     ck_assert_int_eq(profile_end_ns(p), 1000000000);
     ck_assert_int_eq(profile_origin(p)->utc_ns, 1700000000123456789);
     ck_assert_int_eq(profile_origin(p)->monotonic_ns, 12345);
@@ -217,6 +227,13 @@ static const struct {
     {"SELECT 1", "nothing"},
     {"CREATE TABLE added (x); ALTER TABLE run ADD COLUMN added INTEGER", "nothing"},
     {"DELETE FROM host", "nothing"},
+    {"DROP VIEW marks; DROP VIEW time_line; DROP TABLE mark; DROP TABLE pause",
+     "nothing"}, /* 1.0 */
+    {"UPDATE mark SET text = 'a' || char(10)",
+     "damaged: row 1 of table mark: its text is none of a mark"},
+    {"UPDATE mark SET text = NULL", "damaged: row 1 of table mark: its text is none of a mark"},
+    {"UPDATE mark SET utc_ns = -1", "damaged: row 1 of table mark: utc_ns is no time"},
+    {"UPDATE pause SET paused_ns = -1", "damaged: row 1 of table pause: paused_ns is no time"},
     {"PRAGMA application_id=7", "a SQLite file, but no recording of wallspy's"},
     {"PRAGMA user_version=9", "a recording of schema version 9: this wallspy reads version 1"},
     {"UPDATE meta SET value = 0 WHERE key = 'complete'", "a recording that was not finished"},
