@@ -127,6 +127,15 @@ static void check_for_stuck(struct sampler *s, int64_t *check_ns)
     *check_ns = now_ns + CHECK_NS;
 }
 
+/* A long pause costs next to nothing, and ends at once all the same. */
+static void sleep_in_pause(struct sampler *s)
+{
+    bool stays = atomic_load(&s->stays_paused) && atomic_load(&s->pause) == PAUSED;
+    int64_t end_ns = clock_now_ns() + (stays ? CHECK_NS : NS_PER_MS);
+    if (tracer_sleep(s->tracer, end_ns, stays ? s->wake_fd : -1))
+        (void)!read(s->wake_fd, &(uint64_t){0}, sizeof(uint64_t));
+}
+
 /* A request that is out when wallspy is stopped would hold its thread until wallspy goes on.  So no
  * tick, which would ask anew, begins until none is out.  The wait lasts as long as a thread waits
  * for its page.  Threads that ended by an execve, or with their process, are noticed by
@@ -143,7 +152,7 @@ static void pause_if_asked(struct sampler *s)
         for (uint32_t i = 0; i < s->n_processes && asked != PAUSED; i++)
             if (!s->processes[i]->ended)
                 (void)thread_list_update(s, s->processes[i], false);
-        tracer_sleep(s->tracer, clock_now_ns() + NS_PER_MS, -1);
+        sleep_in_pause(s);
         check_for_stuck(s, &check_ns);
         flush_if_asked(s);
     }
@@ -178,7 +187,32 @@ bool sampler_pause(struct sampler *s)
 
 void sampler_resume(struct sampler *s)
 {
+    if (!atomic_load(&s->stays_paused))
+        atomic_store(&s->pause, PAUSE_NONE);
+}
+
+void sampler_stay_paused(struct sampler *s)
+{
+    atomic_store(&s->stays_paused, true);
+}
+
+/* Now, as struct task_stat has the beginning of a thread. */
+static uint64_t now_ticks(void)
+{
+    struct timespec now = {0};
+    uint64_t tick_ns = NS_PER_S / (uint64_t)max_i64(sysconf(_SC_CLK_TCK), 1);
+    (void)clock_gettime(CLOCK_BOOTTIME, &now);
+    return ((uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec) / tick_ns;
+}
+
+void sampler_end_pause(struct sampler *s)
+{
+    if (s->start_ticks != UINT64_MAX)
+        s->start_ticks = now_ticks();
+    atomic_store(&s->pause_ended, true);
+    atomic_store(&s->stays_paused, false);
     atomic_store(&s->pause, PAUSE_NONE);
+    (void)!write(s->wake_fd, &(uint64_t){1}, sizeof(uint64_t));
 }
 
 bool sampler_fork_begin(struct sampler *s)
@@ -226,6 +260,8 @@ static void run_ticks(struct sampler *s)
         }
         int64_t due_ns = slot_ns + (int64_t)(random_share(&s->random) * (double)s->interval_ns);
         sleep_until(s, due_ns);
+        if (atomic_exchange(&s->pause_ended, false))
+            slot_ns = due_ns = clock_now_ns();
         counters_add(&s->counters, COUNT_TICK_DELAY_NS,
                      (uint64_t)min_i64(max_i64(clock_now_ns() - due_ns, 0), s->interval_ns));
     }

@@ -116,6 +116,12 @@ void sampler_flush(struct sampler *s);
  * is made meanwhile: call again, or sampler_stop(). */
 bool sampler_pause(struct sampler *s);
 void sampler_resume(struct sampler *s);
+/* After sampler_pause() has returned true: only sampler_end_pause() goes on from here, not
+ * sampler_resume() or sampler_fork_end(). */
+void sampler_stay_paused(struct sampler *s);
+/* Goes on as if the sampling began here: no tick counts as late, and threads that began meanwhile
+ * are as those that were there at the start. */
+void sampler_end_pause(struct sampler *s);
 /* Around a fork whose child does not sample: the same, and no hold is longer for it later.  False:
  * as sampler_pause(), and sampler_fork_end() is not to be called. */
 bool sampler_fork_begin(struct sampler *s);

@@ -89,11 +89,12 @@ struct sampler {
 
     pthread_t thread;
     bool started;
-    uint64_t start_ticks; /* when the thread began, as struct task_stat has it */
-    int wake_fd;          /* wakes the sampler's thread */
-    int notify_fd;        /* wakes the worker */
-    bool emitted;         /* the ring has something new for it */
-    _Atomic int pause;    /* enum pause_state */
+    uint64_t start_ticks;                   /* when the thread began, as struct task_stat has it */
+    int wake_fd;                            /* wakes the sampler's thread */
+    int notify_fd;                          /* wakes the worker */
+    bool emitted;                           /* the ring has something new for it */
+    _Atomic int pause;                      /* enum pause_state */
+    _Atomic bool stays_paused, pause_ended; /* see sampler_stay_paused(), sampler_end_pause() */
     _Atomic bool stop, done;
     _Atomic bool flush;                                 /* sampler_flush() was called */
     _Atomic int64_t seizing_since_ns, holding_since_ns; /* see tracer.h */

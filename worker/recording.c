@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "profile/kept.h"
+#include "profile/moments.h"
 #include "target/elf_store.h"
 #include "worker/backlog.h"
 #include "worker/batch.h"
@@ -39,7 +40,8 @@ struct recording {
     size_t n_timelines, timelines_capacity;
     struct map timeline_by_number; /* task number → index into timelines */
     int64_t origin_ns, end_ns;
-    bool flushed; /* the flush for recording_snapshot() is complete */
+    int64_t paused_ns, paused_utc_ns; /* since when it is paused; 0: it is not */
+    bool flushed;                     /* the flush for recording_snapshot() is complete */
     struct batch batch;
     uint64_t threads_seen;
     uint64_t left_out; /* stacks, for --gil */
@@ -388,7 +390,8 @@ bool recording_work(struct recording *r)
     if (n == 0)
         process_set_refresh(&r->processes, now_ns);
     evidence_look(r->evidence);
-    usage_look_around(&r->usage, r->profile, r->timelines, r->n_timelines);
+    if (!r->paused_ns)
+        usage_look_around(&r->usage, r->profile, r->timelines, r->n_timelines);
     if (!r->config.sampler.max_cpus) /* under a quota the CPU is better spent on samples */
         naming_schedule_ahead(&r->naming, r->processes.all, r->processes.n,
                               recording_running_ns(r));
@@ -431,8 +434,62 @@ static void work_or_wait(struct recording *r)
         sampler_drain(r->sampler);
 }
 
+/* What the sampler knows of the open samples is in the profile then. */
+static void take_open_samples(struct recording *r)
+{
+    int64_t end_ns = clock_now_ns() + (int64_t)TELL_MS * NS_PER_MS;
+    r->flushed = false;
+    sampler_flush(r->sampler);
+    while (!r->flushed && !sampler_done(r->sampler) && clock_now_ns() < end_ns)
+        work_or_wait(r);
+}
+
+bool recording_pause(struct recording *r)
+{
+    if (r->paused_ns)
+        return true;
+    if (!sampler_pause(r->sampler))
+        return false;
+    sampler_stay_paused(r->sampler);
+    take_open_samples(r);
+    while (recording_work(r))
+        ;
+    for (size_t i = 0; i < r->n_timelines; i++)
+        usage_look_at(&r->timelines[i], r->profile);
+    r->paused_ns = clock_now_ns();
+    r->paused_utc_ns = clock_utc_ns();
+    return true;
+}
+
+/* All that is in the profile is from before the pause, all messages that come are from after it: so
+ * the origin moves, and with it what is open. */
+void recording_resume(struct recording *r)
+{
+    if (!r->paused_ns)
+        return;
+    int64_t ns = clock_now_ns() - r->paused_ns;
+    const struct user_pause pause = {r->paused_ns - r->origin_ns, (uint64_t)r->paused_utc_ns, ns};
+    profile_add_pause(r->profile, &pause);
+    for (size_t i = 0; i < r->n_timelines; i++) {
+        struct thread_timeline *timeline = &r->timelines[i];
+        const struct profile_thread *t = profile_see_thread(r->profile, timeline->thread);
+        thread_timeline_skip(timeline, ns);
+        usage_skip(&timeline->usage, profile_see_process(r->profile, t->process)->pid, t->tid);
+    }
+    r->origin_ns += ns;
+    r->end_ns += r->end_ns ? ns : 0;
+    r->paused_ns = 0;
+    sampler_end_pause(r->sampler);
+}
+
+int64_t recording_paused_ns(const struct recording *r)
+{
+    return r->paused_ns ? clock_now_ns() - r->paused_ns : -1;
+}
+
 void recording_finish(struct recording *r, bool (*on_progress)(void *ctx, double share), void *ctx)
 {
+    recording_resume(r);
     waits_look_last(r->waits);
     sampler_stop(r->sampler);
     r->drain_end_ns = clock_now_ns() + (int64_t)DRAIN_S * NS_PER_S;
@@ -447,12 +504,8 @@ void recording_finish(struct recording *r, bool (*on_progress)(void *ctx, double
 
 void recording_snapshot(struct recording *r)
 {
-    int64_t end_ns = clock_now_ns() + (int64_t)TELL_MS * NS_PER_MS;
     waits_look_last(r->waits);
-    r->flushed = false;
-    sampler_flush(r->sampler);
-    while (!r->flushed && !sampler_done(r->sampler) && clock_now_ns() < end_ns)
-        work_or_wait(r);
+    take_open_samples(r);
     backlog_begin(&r->backlog, sampler_ring(r->sampler));
     report(r, NULL, NULL);
 }
@@ -474,7 +527,7 @@ struct profile *recording_profile(struct recording *r)
 
 int64_t recording_running_ns(const struct recording *r)
 {
-    return clock_now_ns() - r->origin_ns;
+    return (r->paused_ns ? r->paused_ns : clock_now_ns()) - r->origin_ns;
 }
 
 int64_t recording_elapsed_ns(const struct recording *r)

@@ -41,6 +41,17 @@ int64_t recording_due_ns(const struct recording *r);
  * may be NULL, says to go on.  The profile is complete after it. */
 void recording_finish(struct recording *r, bool (*on_progress)(void *ctx, double share), void *ctx);
 
+/* Leaves the target alone and stops the profile's time until recording_resume(): what happens
+ * meanwhile is in no number but those of evidence of whole processes and the machine.  False: a
+ * thread that was asked to stop has not stopped yet; nothing is sampled, call again.  True also
+ * where it is paused already. */
+bool recording_pause(struct recording *r);
+void recording_resume(struct recording *r); /* nothing where it is not paused */
+/* For how long it is paused now; −1: it is not. */
+int64_t recording_paused_ns(const struct recording *r);
+/* Where the profile's time is now; it stands still in a pause. */
+int64_t recording_running_ns(const struct recording *r);
+
 /* Brings the profile up to now, frames named, so that it can be written while the recording goes
  * on.  Until recording_snapshot_over() new messages are kept, and the profile stays as it is. */
 void recording_snapshot(struct recording *r);
@@ -51,7 +62,6 @@ struct waits *recording_waits(struct recording *r);
 struct process_set; /* worker/process_set.h */
 const struct process_set *recording_processes(const struct recording *r);
 int64_t recording_elapsed_ns(const struct recording *r); /* from the start to the last message */
-int64_t recording_running_ns(const struct recording *r); /* from the start to now */
 /* The largest shares of its time for which one thread was held, and which one lost to that. */
 struct hold_shares {
     double held, lost;

@@ -47,7 +47,7 @@ static struct counted_since count_since(const struct thread_timeline *timeline,
 {
     struct counted_since since = {0};
     bool ended = m->kind == MESSAGE_THREAD_END && !(m->flags & THREAD_STILL_ALIVE);
-    since.known = !timeline->by_state && timeline->sched.runs > 0 &&
+    since.known = !timeline->by_state && !timeline->skipped && timeline->sched.runs > 0 &&
                   m->sched.runs >= timeline->sched.runs &&
                   !(ended && m->sched.run_ns == timeline->sched.run_ns);
     if (!since.known)
@@ -236,7 +236,7 @@ static struct counted_since add_counts_until(const struct thread_timeline *timel
     if (timeline->by_state) {
         since = count_by_state(run->state, wall_ns);
         all_ns = wall_ns;
-    } else if (!timeline->sched.runs) {
+    } else if (!timeline->sched.runs || timeline->skipped) {
         since = count_by_state(run->state, wall_ns);
         all_ns = wall_ns + missed_ns;
     } else if (!since.known) {
@@ -301,6 +301,18 @@ void thread_timeline_close(struct thread_timeline *timeline, struct profile *p,
     timeline->start_ns = bounds.next_ns;
 }
 
+void thread_timeline_skip(struct thread_timeline *timeline, int64_t ns)
+{
+    if (!timeline->seen_ns)
+        return;
+    timeline->start_ns += ns;
+    timeline->seen_ns += ns;
+    timeline->sampled_ns += ns;
+    timeline->skipped = true;
+    for (size_t i = 0; i < timeline->n_changes; i++)
+        timeline->changes[i].at_ns += ns;
+}
+
 void thread_timeline_open(struct thread_timeline *timeline, const struct message *m, struct spot at,
                           struct spot settled, enum run_state state, bool was_woken)
 {
@@ -315,6 +327,7 @@ void thread_timeline_open(struct thread_timeline *timeline, const struct message
     if (!timeline->start_ns || timeline->start_ns > m->time_ns)
         timeline->start_ns = m->time_ns;
     timeline->sched = m->sched;
+    timeline->skipped = false;
     timeline->held_ns = m->held_ns;
     timeline->near_faults = m->near_faults;
     timeline->around_faults = m->around_faults;
@@ -377,6 +390,7 @@ void thread_timeline_hold(struct thread_timeline *timeline, struct profile *p,
     thread_timeline_close(timeline, p, m, origin_ns);
     timeline->open = timeline->resumed = true;
     timeline->sched = m->sched;
+    timeline->skipped = false;
     timeline->held_ns = m->held_ns;
     timeline->near_faults = timeline->around_faults = 0;
 }

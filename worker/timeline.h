@@ -39,6 +39,7 @@ struct thread_timeline {
     int64_t seen_ns;                     /* of the last sample or thread_timeline_hold() */
     int64_t sampled_ns;                  /* of the open sample */
     struct schedstat sched;              /* at seen_ns */
+    bool skipped;                        /* a pause lies between SCHED and the next message */
     uint64_t samples;                    /* opened so far */
     uint64_t unmarked_samples;           /* ticks since the counts were marked last */
     bool born;                           /* SCHED counts from its birth, all of it recorded */
@@ -60,6 +61,9 @@ enum run_state run_state_of(enum thread_state state);
  * time. */
 void thread_timeline_close(struct thread_timeline *timeline, struct profile *p,
                            const struct message *m, int64_t origin_ns);
+/* The profile's time stood still for NS, and goes on: so does the open sample.  Call it between the
+ * last message from before that and the first one after it. */
+void thread_timeline_skip(struct thread_timeline *timeline, int64_t ns);
 /* Opens a sample at the time of M.  AT nothing: missed; of a thread that waits for a CPU it says
  * so, and if that one proves not to have waited SETTLED takes its place.  WAS_WOKEN: it was blocked
  * before, and SETTLED says so. */

@@ -96,6 +96,12 @@ struct profile_usage usage_so_far(const struct usage_watch *w)
     return ret;
 }
 
+void usage_skip(struct usage_watch *w, pid_t pid, pid_t tid)
+{
+    const struct profile_usage so_far = usage_so_far(w);
+    usage_begin(w, pid, tid, &so_far);
+}
+
 void usage_look_at(struct thread_timeline *timeline, struct profile *p)
 {
     struct profile_thread *t = profile_get_thread(p, timeline->thread);

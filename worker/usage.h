@@ -18,6 +18,8 @@ struct usage_watch { /* of one thread */
 void usage_begin(struct usage_watch *w, pid_t pid, pid_t tid, const struct profile_usage *before);
 /* Looks again; the numbers of an ended thread stay.  Was it there? */
 bool usage_look(struct usage_watch *w, pid_t pid, pid_t tid);
+/* What came since the last look is left out. */
+void usage_skip(struct usage_watch *w, pid_t pid, pid_t tid);
 /* The thread has ended, and had taken FAULTS when the sampler let it go last; 0: unknown.  They may
  * be more than those of the last look; whether any was major nobody knows. */
 void usage_raise_faults(struct usage_watch *w, uint64_t faults);

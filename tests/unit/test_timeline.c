@@ -492,14 +492,63 @@ START_TEST(a_lock_changes_hands_while_a_thread_waits)
 }
 END_TEST
 
-CHECK_MAIN("timeline", 20, mark_of_no_stack_stays, sample_held_so_far_is_there_once,
-           waiting_is_shown_as_counted, long_wait_is_not_in_doubt,
-           samples_share_the_gap_between_them, a_call_that_was_over_at_its_stop_has_none_of_the_gap,
-           events_come_without_those_of_stops, gap_without_proof_is_missed,
-           gap_is_measured_by_the_rate_of_its_time, state_counts_where_the_kernel_does_not,
-           state_counts_from_the_last_sample_to_the_end, state_counts_where_samples_are_left_out,
-           counts_of_a_birth_begin_at_0, counts_of_a_birth_are_added_once, proof_covers_any_gap,
-           counts_that_lag_add_up, holds_are_not_counted_as_time_off_the_cpu,
-           wait_after_a_sleep_ends_its_stretch, waits_of_several_runs_are_not_placed,
-           wait_that_does_not_end_is_counted, wait_of_a_thread_that_was_woken_is_less_in_doubt,
+/* A pause of 100 ms between 12 and 112: the profile's time stood still. */
+START_TEST(a_pause_takes_no_time)
+{
+    enum { PAUSE_MS = 100 };
+    set_up();
+    struct message first = at(0, 0, 100, 10);
+    struct message next = at(10 + PAUSE_MS + 10, 10, 190, 12); /* it ran in the pause, too */
+    struct message end = at(20 + PAUSE_MS + 10, 10 + PAUSE_MS + 20, 200, 12);
+    end.kind = MESSAGE_THREAD_END;
+    thread_timeline_open(&timeline, &first, spot, spot, RUN_RUNNING, false);
+    thread_timeline_skip(&timeline, PAUSE_MS * MS);
+    thread_timeline_close(&timeline, profile, &next, ORIGIN + PAUSE_MS * MS);
+    const struct run *run = run_at(0, 1);
+    ck_assert_int_eq(run->start_ns, 0);
+    ck_assert_int_eq(run->weights.wall_ns, 10 * MS);
+    ck_assert_int_eq(counted(COUNTED_CPU), 10 * MS);
+    ck_assert_int_eq(counted(COUNTED_RUNQUEUE), 0);
+    ck_assert_int_eq(counted(COUNTED_OFF_CPU), 0);
+    thread_timeline_open(&timeline, &next, spot, spot, RUN_RUNNING, false);
+    thread_timeline_close(&timeline, profile, &end, ORIGIN + PAUSE_MS * MS);
+    ck_assert_int_eq(run_end_ns(run_at(0, 1)), 30 * MS);
+    ck_assert_int_eq(counted(COUNTED_CPU), 20 * MS); /* counted exactly again */
+    ck_assert_uint_eq(run_at(0, 1)->samples, 2);
+}
+END_TEST
+
+/* One that sleeps all the while: what is known of it before and after the pause is no gap. */
+START_TEST(a_sleep_goes_on_through_a_pause)
+{
+    enum { PAUSE_MS = 100 };
+    set_up();
+    struct message first = at(0, 0, 100, 10);
+    struct message still = at(50, 50, 100, 10);
+    struct message end = at(60 + PAUSE_MS, 60 + PAUSE_MS, 100, 10);
+    end.kind = MESSAGE_THREAD_END;
+    end.flags = THREAD_STILL_ALIVE;
+    thread_timeline_open(&timeline, &first, spot, spot, RUN_BLOCKED, false);
+    thread_timeline_hold(&timeline, profile, &still, ORIGIN);
+    thread_timeline_skip(&timeline, PAUSE_MS * MS);
+    thread_timeline_close(&timeline, profile, &end, ORIGIN + PAUSE_MS * MS);
+    const struct run *run = run_at(0, 1);
+    ck_assert_int_eq(run->weights.wall_ns, 60 * MS);
+    ck_assert_int_eq(run->state, RUN_BLOCKED);
+    ck_assert_int_eq(counted(COUNTED_OFF_CPU), 60 * MS);
+    ck_assert_int_eq(counted(COUNTED_CPU), 0);
+}
+END_TEST
+
+CHECK_MAIN("timeline", 20, a_pause_takes_no_time, a_sleep_goes_on_through_a_pause,
+           mark_of_no_stack_stays, sample_held_so_far_is_there_once, waiting_is_shown_as_counted,
+           long_wait_is_not_in_doubt, samples_share_the_gap_between_them,
+           a_call_that_was_over_at_its_stop_has_none_of_the_gap, events_come_without_those_of_stops,
+           gap_without_proof_is_missed, gap_is_measured_by_the_rate_of_its_time,
+           state_counts_where_the_kernel_does_not, state_counts_from_the_last_sample_to_the_end,
+           state_counts_where_samples_are_left_out, counts_of_a_birth_begin_at_0,
+           counts_of_a_birth_are_added_once, proof_covers_any_gap, counts_that_lag_add_up,
+           holds_are_not_counted_as_time_off_the_cpu, wait_after_a_sleep_ends_its_stretch,
+           waits_of_several_runs_are_not_placed, wait_that_does_not_end_is_counted,
+           wait_of_a_thread_that_was_woken_is_less_in_doubt,
            a_lock_changes_hands_while_a_thread_waits)
