@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/own_stack.h"
+#include "cli/ctl.h"
 #include "cli/doctor.h"
 #include "cli/dump.h"
 #include "cli/exit_codes.h"
@@ -28,6 +29,7 @@ static int (*const commands[COMMAND_COUNT])(const struct options *o) = {
     [COMMAND_DOCTOR] = doctor_main,
     [COMMAND_REPORT] = report_command_main,
     [COMMAND_EXPORT] = export_main,
+    [COMMAND_CTL] = ctl_main,
     [COMMAND_INSTALL_PY_SPY] = pyspy_install_main,
 };
 
@@ -53,7 +55,7 @@ static int run(const struct options *o, enum options_result result, const struct
     struct text t = {0};
     switch (result) {
     case OPTIONS_RUN:
-        if (o->argv && hints_recording(o->argv[0]))
+        if (o->argv && o->command != COMMAND_CTL && hints_recording(o->argv[0]))
             return EXIT_USAGE;
         return pyspy_exit_code(o, commands[o->command](o));
     case OPTIONS_NAME:

@@ -20,6 +20,7 @@ enum command {
     COMMAND_DOCTOR,
     COMMAND_REPORT,
     COMMAND_EXPORT,
+    COMMAND_CTL,
     COMMAND_PY_SPY, /* its line becomes one of record or dump, so it is only asked for help */
     COMMAND_INSTALL_PY_SPY,
     COMMAND_COUNT
@@ -70,7 +71,7 @@ struct options {
     double least_share;                /* report: of a row in a table; 0: not given */
     int64_t least_ns;                  /* the same in seconds */
     struct moment from, to;            /* report, export: this part of a recording */
-    bool json;                         /* dump, doctor, report */
+    bool json;                         /* dump, doctor, report, ctl */
     bool brief;                        /* report: a few lines */
     const char *why;                   /* report: the thread whose time is explained; NULL: none */
     bool freeze, full, locals;         /* dump */

@@ -33,6 +33,7 @@ struct outputs {
     int error;  /* why a process's own file could not be written; 0: each could */
     time_t begun;
     unsigned snapshots;
+    struct text written; /* see outputs_written() */
 };
 
 /* ---- names ---- */
@@ -375,6 +376,7 @@ struct writing {
     const struct outputs *outputs;
     struct recording *r;
     const struct explanation *explanation;
+    struct text *written;
     bool last; /* there is no later one: what is not written is lost */
 };
 
@@ -421,6 +423,16 @@ static char *write_elsewhere(const struct writing *w, const struct file *file)
     return written;
 }
 
+/* PATH: absolute, or in the current folder. */
+static void note_written(const struct writing *w, const char *path)
+{
+    char *full = realpath(path, NULL);
+    const char *name = full ? full : path;
+    text_add_tame(w->written, name, strlen(name));
+    text_add(w->written, "\n");
+    free(full);
+}
+
 static void say_failed(const struct writing *w, const struct file *file, const struct err *err,
                        bool kept)
 {
@@ -445,6 +457,8 @@ static int write_file(const struct writing *w, const struct file *file,
         say_failed(w, file, &err, kept);
     else if (target->descriptor < 0)
         outputs_say_written(target, bytes, recording_elapsed_ns(w->r));
+    if (error == 0 && !target->in_place)
+        note_written(w, target->path);
     return error;
 }
 
@@ -472,7 +486,8 @@ int outputs_write(struct outputs *outputs, struct recording *r, struct explanati
     struct export_notes all = {0};
     assign_all(outputs, recording_profile(r));
     explain(outputs, r, NULL, ret);
-    const struct writing w = {outputs, r, ret, true};
+    text_clear(&outputs->written);
+    const struct writing w = {outputs, r, ret, &outputs->written, true};
     for (size_t i = 0; i < outputs->n; i++) {
         struct export_notes notes = {0};
         const struct file *file = &outputs->files[i];
@@ -497,15 +512,17 @@ int outputs_snapshot(struct outputs *outputs, struct recording *r)
     int first = 0;
     struct explanation explanation;
     if (all_in_place(outputs)) {
+        text_clear(&outputs->written);
         terminal_warn("no snapshot: its name comes from the output's, and -o names no file");
         return 0;
     }
     outputs->snapshots++;
+    text_clear(&outputs->written);
     recording_snapshot(r);
     quality_measure(recording_profile(r), &outputs->options->view);
     assign_all(outputs, recording_profile(r));
     explain(outputs, r, recording_sampler(r), &explanation);
-    const struct writing w = {outputs, r, &explanation, false};
+    const struct writing w = {outputs, r, &explanation, &outputs->written, false};
     for (size_t i = 0; i < outputs->n; i++) {
         struct output_target target = outputs->files[i].target;
         struct text path = {0};
@@ -519,6 +536,21 @@ int outputs_snapshot(struct outputs *outputs, struct recording *r)
     explanation_release(&explanation);
     recording_snapshot_over(r);
     return first;
+}
+
+const char *outputs_written(const struct outputs *outputs)
+{
+    return outputs->written.s ? outputs->written.s : "";
+}
+
+size_t outputs_count(const struct outputs *outputs)
+{
+    return outputs->n;
+}
+
+const struct output_target *outputs_target(const struct outputs *outputs, size_t i)
+{
+    return &outputs->files[i].target;
 }
 
 static void release_file(struct file *file)
@@ -535,6 +567,7 @@ struct outputs *outputs_free(struct outputs *outputs)
     for (size_t i = 0; i < outputs->n; i++)
         release_file(&outputs->files[i]);
     free(outputs->files);
+    text_release(&outputs->written);
     free(outputs);
     return NULL;
 }

@@ -23,4 +23,9 @@ int outputs_write(struct outputs *outputs, struct recording *r, struct explanati
 int outputs_snapshot(struct outputs *outputs, struct recording *r);
 /* "wrote PATH (62 kB, 3.0 s).", with what its format advises; ELAPSED_NS of recorded time. */
 void outputs_say_written(const struct output_target *target, int64_t bytes, int64_t elapsed_ns);
+/* The absolute paths of the files that the last outputs_write() or outputs_snapshot() has written,
+ * each with a line end. */
+const char *outputs_written(const struct outputs *outputs);
+size_t outputs_count(const struct outputs *outputs);
+const struct output_target *outputs_target(const struct outputs *outputs, size_t i);
 struct outputs *outputs_free(struct outputs *outputs);

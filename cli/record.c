@@ -14,10 +14,12 @@
 #include "base/minmax.h"
 #include "cli/exit_codes.h"
 #include "cli/followed.h"
+#include "cli/moments_text.h"
 #include "cli/outputs.h"
 #include "cli/quality.h"
 #include "cli/report.h"
 #include "cli/signals.h"
+#include "cli/steer.h"
 #include "cli/targets.h"
 #include "cli/terminal.h"
 #include "cli/thread_check.h"
@@ -26,6 +28,7 @@
 #include "sampler/launch.h"
 #include "target/cgroup.h"
 #include "target/memory_limit.h"
+#include "worker/process_set.h"
 #include "worker/recording.h"
 
 enum {
@@ -44,6 +47,7 @@ struct record {
     pid_t command; /* 0: attached */
     struct outputs *outputs;
     struct recording *recording;
+    struct steer *steer;        /* NULL: before the start, and after the end */
     struct throttled throttled; /* before the start */
     bool suspend_wanted;        /* by Ctrl-Z, and not done yet */
     bool rate_printed;          /* the user has read of a lower rate */
@@ -115,6 +119,7 @@ static int start(struct record *r)
     if (error == 0) {
         watchdog_watch(recording_sampler(r->recording), r->command, r->options->strict);
         r->started = true;
+        r->steer = steer_new(r->options, r->recording, r->outputs);
         r->first_cpu_ns = r->n_pids == 1 ? followed_cpu_ns(r->pids[0]) : -1;
         if (!r->options->subprocesses)
             unsampled_begin(&r->unsampled, r->pids, r->n_pids);
@@ -142,13 +147,15 @@ static bool is_over(const struct record *r)
 static void wait_for_work(const struct record *r, int64_t most_ns)
 {
     struct sampler *sampler = recording_sampler(r->recording);
-    struct pollfd fds[] = {{signals_fd(), POLLIN, 0}, {sampler_fd(sampler), POLLIN, 0}};
+    struct pollfd fds[] = {{signals_fd(), POLLIN, 0},
+                           {sampler_fd(sampler), POLLIN, 0},
+                           {steer_fd(r->steer), POLLIN, 0}};
     int64_t ns = min_i64(most_ns, r->options->subprocesses ? FOLLOW_NS : PROGRESS_NS);
     int64_t due_ns = recording_due_ns(r->recording);
     if (due_ns != INT64_MAX)
         ns = min_i64(ns, max_i64(due_ns - clock_now_ns(), LEAST_PAUSE_NS));
     struct timespec timeout = {.tv_sec = ns / NS_PER_S, .tv_nsec = ns % NS_PER_S};
-    (void)ppoll(fds, 2, &timeout, NULL);
+    (void)ppoll(fds, sizeof fds / sizeof *fds, &timeout, NULL);
     if (fds[0].revents)
         signals_drain();
     if (fds[1].revents)
@@ -208,12 +215,14 @@ static void print_step(struct record *r)
 
 /* Ctrl-Z: stops as any job does, but with no thread of the target held.  False: a thread that waits
  * for a page may be held at any time, so wallspy must not stop now. */
-static bool suspend(struct sampler *sampler)
+static bool suspend(struct recording *recording)
 {
-    if (!sampler_pause(sampler))
+    bool was_paused = recording_paused_ns(recording) >= 0;
+    if (!recording_pause(recording))
         return false;
     signals_stop_as_terminal_asks();
-    sampler_resume(sampler);
+    if (!was_paused)
+        recording_resume(recording);
     return true;
 }
 
@@ -221,9 +230,47 @@ static void obey_signals(struct record *r)
 {
     r->suspend_wanted |= signals_take_terminal_stop();
     if (r->suspend_wanted)
-        r->suspend_wanted = !suspend(recording_sampler(r->recording));
+        r->suspend_wanted = !suspend(r->recording);
     if (signals_take_snapshot())
-        (void)outputs_snapshot(r->outputs, r->recording);
+        (void)steer_snapshot(r->steer);
+}
+
+/* Zombies have ended, too.  Without pidfd_open (before Linux 5.3) assume that the process ended. */
+static bool has_ended(pid_t pid)
+{
+    struct pollfd fd = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+    if (fd.fd < 0)
+        return errno == ESRCH || errno == ENOSYS;
+    bool ended = poll(&fd, 1, 0) > 0;
+    close(fd.fd);
+    return ended;
+}
+
+/* Have all ended whom the sampler, which does not look in a pause, would find to have ended? */
+static bool all_have_ended(const struct record *r)
+{
+    const struct process_set *set = recording_processes(r->recording);
+    size_t n = 0;
+    while (n < set->n_alive && has_ended(set->alive[n]->pid))
+        n++;
+    return n == set->n_alive || (r->command && has_ended(r->command));
+}
+
+/* In a pause that somebody asked for. */
+static void look_in_pause(const struct record *r)
+{
+    struct text line = {0};
+    if (all_have_ended(r)) {
+        recording_resume(r->recording);
+        return;
+    }
+    if (!terminal_is_live() || r->options->no_progress)
+        return;
+    text_add(&line, "paused for ");
+    text_add_span(&line, (double)recording_paused_ns(r->recording) / NS_PER_S);
+    text_addf(&line, "   wallspy ctl %d resume: go on", getpid());
+    terminal_progress(line.s);
+    text_release(&line);
 }
 
 /* Does the command, or the program that it has become, go by the name of an interpreter of which no
@@ -284,7 +331,10 @@ static void sample(struct record *r)
         else
             wait_for_work(r, most_ns);
         obey_signals(r);
-        if (printed && !r->options->no_progress)
+        steer_look(r->steer);
+        if (recording_paused_ns(r->recording) >= 0)
+            look_in_pause(r);
+        else if (printed && !r->options->no_progress)
             report_progress(r->recording);
         print_rate(r);
         print_step(r);
@@ -306,17 +356,6 @@ static void report_throttling(struct record *r)
         return;
     profile_set_number(p, METRIC_THROTTLED_PERIODS, (double)(now.periods - r->throttled.periods));
     profile_set_number(p, METRIC_THROTTLED_S, (double)(now.ns - r->throttled.ns) / NS_PER_S);
-}
-
-/* Zombies have ended, too.  Without pidfd_open (before Linux 5.3) assume that the process ended. */
-static bool has_ended(pid_t pid)
-{
-    struct pollfd fd = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
-    if (fd.fd < 0)
-        return errno == ESRCH || errno == ENOSYS;
-    bool ended = poll(&fd, 1, 0) > 0;
-    close(fd.fd);
-    return ended;
 }
 
 static bool have_ended(const struct record *r)
@@ -375,9 +414,11 @@ static int write_and_print(struct record *r, struct profile *p)
     bool whole = true;
     struct explanation explanation;
     int error = outputs_write(r->outputs, r->recording, &explanation);
+    r->steer = steer_free(r->steer, error);
     if (error != -ECANCELED) { /* the answer is printed also where there is no room for a file */
         if (*explanation.answer)
             terminal_block(explanation.answer);
+        moments_print(p);
         if (r->options->verbose || r->options->stats)
             report_processes(p, &r->options->view);
         whole = quality_report(p) && !r->one_missing;
@@ -392,6 +433,7 @@ static int write_and_print(struct record *r, struct profile *p)
 static int finish(struct record *r)
 {
     int status;
+    steer_shut(r->steer);
     (void)report_discarded(); /* says that it stops */
     if (r->command && sampler_child_status(recording_sampler(r->recording), r->command, &status))
         signals_set_command(0);
@@ -471,6 +513,7 @@ int record_main(const struct options *o)
     if (r.command && !watchdog_is_child()) /* whose parent waits for it */
         code = command_code(&r, code);
     watchdog_end();
+    (void)steer_free(r.steer, -ENODATA);
     recording_free(r.recording);
     outputs_free(r.outputs);
     unsampled_release(&r.unsampled);

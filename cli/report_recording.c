@@ -10,6 +10,7 @@
 #include "cli/chosen.h"
 #include "cli/exit_codes.h"
 #include "cli/explanation.h"
+#include "cli/moments_text.h"
 #include "cli/quality.h"
 #include "cli/report.h"
 #include "cli/report_json.h"
@@ -84,6 +85,7 @@ static void print_whole(const struct said *said, const char *answer)
     bool verbose = said->o.verbose || said->o.stats;
     if (*answer)
         terminal_block(answer);
+    moments_print(said->p);
     if (verbose)
         report_processes(said->p, &said->o.view);
     (void)quality_report(said->p);

@@ -244,6 +244,15 @@ void signals_handle_here(void)
     (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
+void signals_ask_to_stop(void)
+{
+    sigset_t old;
+    signals_block(&old);
+    if (!state.asked)
+        ask_to_stop();
+    signals_restore(&old);
+}
+
 bool signals_hear_stop(void)
 {
     if (state.heard || !signals_stop_wanted())

@@ -53,6 +53,8 @@ void signals_drain(void); /* makes signals_fd() wait for the next one */
 
 /* Another thread, while the one that handles them cannot: handles those that have come. */
 void signals_handle_here(void);
+/* Asks to stop, as a signal does; also where a command runs. */
+void signals_ask_to_stop(void);
 /* Is there a request to stop that nobody has heard?  It is heard now: after the moment in which its
  * repetitions come (timeout(1) sends two), a signal is a second request. */
 bool signals_hear_stop(void);

@@ -12,7 +12,7 @@ import unittest
 
 given = {}
 MOST_WORDS = 800  # some 1,500 tokens
-COMMANDS = ("dump", "report", "doctor", "export", "standby")
+COMMANDS = ("dump", "report", "doctor", "export", "standby", "ctl")
 
 
 def page():
