@@ -51,7 +51,7 @@ class Bash(unittest.TestCase):
             program.wait()
 
     def test_options_are_those_of_the_help(self):
-        for command in ("record", "dump", "standby", "doctor", "report", "export"):
+        for command in ("record", "dump", "standby", "doctor", "report", "export", "ctl"):
             text = subprocess.run([given["wallspy"], "help", command], stdout=subprocess.PIPE,
                                   text=True, check=True).stdout
             names = re.findall(r"(?m)^ {2}(?:(-\w), | {4})(--[\w-]+)", text)
@@ -65,6 +65,15 @@ class Bash(unittest.TestCase):
         self.assertEqual(offered("-q", "--no-s"), ["--no-stop"])
         self.assertEqual(offered("--", "ls", "--no-s"), [])
         self.assertEqual(offered("dump", "--lin"), [])
+
+    def test_ctl_has_a_process_then_a_word(self):
+        words = ["status", "snapshot", "mark", "pause", "resume", "stop"]
+        self.assertEqual(offered("ctl", ""), words)
+        self.assertEqual(offered("ctl", self.pids[0], ""), words)
+        self.assertEqual(offered("ctl", self.pids[0], "st"), ["status", "stop"])
+        self.assertEqual(offered("ctl", self.pids[0]), self.pids[:1])
+        self.assertEqual(offered("ctl", "mark", ""), [])
+        self.assertEqual(offered("ctl", "status", "--j"), ["--json"])
 
     def test_values_that_are_fixed(self):
         formats = ["speedscope", "folded", "raw"]
@@ -91,7 +100,7 @@ class Bash(unittest.TestCase):
 
     def test_commands(self):
         self.assertEqual(offered(""), ["record", "dump", "standby", "doctor", "report", "export",
-                                       "py-spy", "install-py-spy", "help"])
+                                       "ctl", "py-spy", "install-py-spy", "help"])
         self.assertEqual(offered("py-spy", ""), ["dump", "record"])
         self.assertIn("standby", offered("stan"))
         self.assertEqual(offered("help", "d"), ["dump", "doctor"])

@@ -23,7 +23,8 @@ def wanted():
     files = [(option["bindir"], "wallspy")]
     files += [(option["mandir"] + "/man1", name)
               for name in ("wallspy.1", "wallspy-dump.1", "wallspy-standby.1",
-                           "wallspy-doctor.1", "wallspy-report.1", "wallspy-export.1")]
+                           "wallspy-doctor.1", "wallspy-report.1", "wallspy-export.1",
+                           "wallspy-ctl.1")]
     files += [(option["datadir"] + "/bash-completion/completions", "wallspy"),
               (option["datadir"] + "/zsh/site-functions", "_wallspy"),
               (option["datadir"] + "/fish/vendor_completions.d", "wallspy.fish"),

@@ -57,7 +57,7 @@ class Pages(unittest.TestCase):
                 self.assertEqual(run("lexgrog", page).returncode, 0, page)
 
     def test_they_say_what_the_help_says(self):
-        for command in ("record", "dump", "standby", "doctor", "report", "export"):
+        for command in ("record", "dump", "standby", "doctor", "report", "export", "ctl"):
             page = rendered(page_of(command))[0]
             text = run(given["wallspy"], "help", command).stdout
             entries = ENTRY.findall(text)
@@ -68,7 +68,7 @@ class Pages(unittest.TestCase):
                 self.assertIn(usage, page)
 
     def test_every_way_to_help_is_the_same(self):
-        for command in ("record", "dump", "standby", "doctor", "report", "export"):
+        for command in ("record", "dump", "standby", "doctor", "report", "export", "ctl"):
             text = run(given["wallspy"], "help", command).stdout
             for words in ([command, "--help"], [command, "-h"]):
                 self.assertEqual(run(given["wallspy"], *words).stdout, text)

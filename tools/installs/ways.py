@@ -111,7 +111,7 @@ def pages_missing(box, prefix, suffix="", zsh_folder="site-functions"):
     """Which man pages and completions are not where man and the shells look."""
     wanted = [f"man/man1/{name}.1{suffix}" for name in
               ("wallspy", "wallspy-dump", "wallspy-standby", "wallspy-doctor",
-               "wallspy-report", "wallspy-export")]
+               "wallspy-report", "wallspy-export", "wallspy-ctl")]
     wanted += ["bash-completion/completions/wallspy", f"zsh/{zsh_folder}/_wallspy",
                "fish/vendor_completions.d/wallspy.fish"]
     share = box.root / prefix.lstrip("/") / "share"
