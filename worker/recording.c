@@ -314,7 +314,7 @@ static void handle(struct recording *r, const struct message *m)
 {
     assert(m->process < r->processes.n);
     struct target_process *s = r->processes.all[m->process];
-    if (m->time_ns > r->end_ns)
+    if (m->time_ns > r->end_ns && !r->paused_ns) /* the profile's time stands still in a pause */
         r->end_ns = m->time_ns;
     switch (m->kind) {
     case MESSAGE_THREAD_NEW:
