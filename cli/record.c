@@ -509,11 +509,11 @@ int record_main(const struct options *o)
     if (code == EXIT_OK) {
         sample(&r);
         code = finish(&r);
+        r.steer = steer_free(r.steer, -ENODATA);
     }
     if (r.command && !watchdog_is_child()) /* whose parent waits for it */
         code = command_code(&r, code);
     watchdog_end();
-    (void)steer_free(r.steer, -ENODATA);
     recording_free(r.recording);
     outputs_free(r.outputs);
     unsampled_release(&r.unsampled);

@@ -1,5 +1,6 @@
 #include "cli/steer.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,7 +133,11 @@ int steer_snapshot(struct steer *s)
 static void say_written(const struct steer *s, int error, struct ctl_answer *ret)
 {
     text_add(&ret->lines, outputs_written(s->outputs));
-    if (error < 0)
+    if (error == -ENODATA)
+        set_error(ret, "no sample was taken");
+    else if (error == -ECANCELED)
+        set_error(ret, "it was discarded");
+    else if (error < 0)
         (void)snprintf(ret->error, sizeof ret->error, "not all was written: %s", strerror(-error));
 }
 
@@ -142,6 +147,18 @@ static void obey_snapshot(struct steer *s, struct ctl_answer *ret)
     say_written(s, error, ret);
     if (error == 0 && !ret->lines.len)
         set_error(ret, "its name comes from the output's, and -o names no file");
+}
+
+/* It is answered when the files are there. */
+static bool obey_stop(struct steer *s, uint64_t client, struct ctl_answer *ret)
+{
+    if (s->stopper) {
+        set_error(ret, "it is about to stop");
+        return true;
+    }
+    s->stopper = client;
+    signals_ask_to_stop();
+    return false;
 }
 
 static bool obey(void *ctx, uint64_t client, const struct ctl_request *request,
@@ -164,9 +181,7 @@ static bool obey(void *ctx, uint64_t client, const struct ctl_request *request,
         obey_resume(s, ret);
         return true;
     case CTL_STOP:
-        s->stopper = client;
-        signals_ask_to_stop();
-        return false;
+        return obey_stop(s, client, ret);
     case CTL_TARGETS:
         ctl_status_add_targets(s->recording, &ret->lines);
         return true;

@@ -18,5 +18,6 @@ void steer_look(struct steer *s);
 int steer_snapshot(struct steer *s);
 /* The sampling is over: nothing more is obeyed. */
 void steer_shut(struct steer *s);
-/* Tells those who asked to stop which files were written, with the error of outputs_write(). */
+/* Tells who asked to stop which files were written, with the ERROR of outputs_write(); -ENODATA:
+ * nothing was, because there is no sample. */
 struct steer *steer_free(struct steer *s, int error);

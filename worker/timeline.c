@@ -217,7 +217,7 @@ static int64_t left_ns(const struct thread_timeline *timeline)
 static void count_from_birth(struct thread_timeline *timeline, struct profile_thread *t,
                              const struct message *m)
 {
-    timeline->born = m->born && m->sched.runs > 0;
+    timeline->born = m->born && m->sched.runs > 0 && !timeline->skipped;
     if (!timeline->born || timeline->by_state || t->n_runs)
         return;
     t->counts.ns[COUNTED_CPU] += (int64_t)m->sched.run_ns;
@@ -303,12 +303,12 @@ void thread_timeline_close(struct thread_timeline *timeline, struct profile *p,
 
 void thread_timeline_skip(struct thread_timeline *timeline, int64_t ns)
 {
-    if (!timeline->seen_ns)
+    timeline->skipped = true;
+    if (!timeline->seen_ns) /* no sample of it has come */
         return;
     timeline->start_ns += ns;
     timeline->seen_ns += ns;
     timeline->sampled_ns += ns;
-    timeline->skipped = true;
     for (size_t i = 0; i < timeline->n_changes; i++)
         timeline->changes[i].at_ns += ns;
 }

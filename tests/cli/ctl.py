@@ -236,7 +236,8 @@ class Ctl(unittest.TestCase):
                          environment=self.environment) as wallspy:
                 self.assertEqual(list(self.sockets.iterdir()), [])
                 wallspy.stop(signal.SIGINT)
-                self.assertEqual("it has to have mode 700" in " ".join(wallspy.text().split()), said)
+                text = " ".join(wallspy.text().split())
+                self.assertEqual("it has to have mode 700" in text, said, text)
         self.assertEqual(self.ctl(), "")
         assert_unharmed(target)
 

@@ -113,6 +113,54 @@ START_TEST(blocked_thread_is_read_again_for_a_new_hook)
 }
 END_TEST
 
+static uint64_t count(const struct sampler *s, enum sampler_counter c)
+{
+    return counters_get(sampler_counters(s), c);
+}
+
+static void await_ticks(const struct sampler *s, uint64_t n)
+{
+    while (count(s, COUNT_TICKS) < n) /* else the test runs out of time */
+        (void)usleep(1000);
+}
+
+/* Neither a fork nor a flush in between makes it go on, and what it did not tick is not late. */
+START_TEST(a_pause_lasts_until_it_is_ended)
+{
+    static const struct sampler_config config = {.rate_hz = 100, .max_held = 1};
+    struct err err = {0};
+    struct mem *live;
+    pid_t pid = blocked_child();
+    ck_assert_int_eq(mem_live_open(&live, pid, &err), 0);
+    struct sampler *s = sampler_new(&config);
+    ck_assert_int_eq(sampler_add(s, pid, 0, live, &err), 0);
+    ck_assert_int_eq(sampler_start(s, &err), 0);
+    await_ticks(s, 1);
+    ck_assert(sampler_pause(s));
+    sampler_stay_paused(s);
+    uint64_t before = count(s, COUNT_TICKS);
+    uint64_t late_before = count(s, COUNT_LATE_TICKS);
+    int64_t begun_ns = clock_now_ns();
+    ck_assert(sampler_fork_begin(s));
+    sampler_fork_end(s);
+    sampler_flush(s);
+    sampler_resume(s);
+    (void)usleep(500000);
+    ck_assert_uint_eq(count(s, COUNT_TICKS), before);
+    int64_t paused_ns = clock_now_ns() - begun_ns;
+    sampler_end_pause(s);
+    await_ticks(s, before + 1);
+    /* What is late now is late after the pause. */
+    int64_t since_ns = clock_now_ns() - begun_ns - paused_ns;
+    int64_t late_ns = (int64_t)(count(s, COUNT_LATE_TICKS) - late_before) * s->interval_ns;
+    ck_assert_int_lt(late_ns, paused_ns / 2 + since_ns);
+    sampler_free(s);
+    mem_free(live);
+    (void)kill(pid, SIGKILL);
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+}
+END_TEST
+
 /* Other threads set a flag, then write to the descriptor: when the sampler wakes it may have read
  * the flag already. */
 START_TEST(a_wake_up_for_nothing_is_over_at_once)
@@ -625,7 +673,7 @@ START_TEST(the_only_thread_that_runs_is_asked_all_the_same)
 END_TEST
 
 CHECK_MAIN("sampler", 30, nobody_is_asked_while_memory_is_locked,
-           the_only_thread_that_runs_is_asked_all_the_same,
+           the_only_thread_that_runs_is_asked_all_the_same, a_pause_lasts_until_it_is_ended,
            blocked_thread_is_read_again_for_a_new_hook,
            an_execve_is_told_when_the_ring_has_room_again,
            the_end_of_a_flush_is_told_when_the_ring_has_room_again,
