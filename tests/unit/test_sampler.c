@@ -113,14 +113,14 @@ START_TEST(blocked_thread_is_read_again_for_a_new_hook)
 }
 END_TEST
 
-static uint64_t count(const struct sampler *s, enum sampler_counter c)
+static uint64_t counted(const struct sampler *s, enum sampler_counter c)
 {
     return counters_get(sampler_counters(s), c);
 }
 
 static void await_ticks(const struct sampler *s, uint64_t n)
 {
-    while (count(s, COUNT_TICKS) < n) /* else the test runs out of time */
+    while (counted(s, COUNT_TICKS) < n) /* else the test runs out of time */
         (void)usleep(1000);
 }
 
@@ -138,21 +138,21 @@ START_TEST(a_pause_lasts_until_it_is_ended)
     await_ticks(s, 1);
     ck_assert(sampler_pause(s));
     sampler_stay_paused(s);
-    uint64_t before = count(s, COUNT_TICKS);
-    uint64_t late_before = count(s, COUNT_LATE_TICKS);
+    uint64_t before = counted(s, COUNT_TICKS);
+    uint64_t late_before = counted(s, COUNT_LATE_TICKS);
     int64_t begun_ns = clock_now_ns();
     ck_assert(sampler_fork_begin(s));
     sampler_fork_end(s);
     sampler_flush(s);
     sampler_resume(s);
     (void)usleep(500000);
-    ck_assert_uint_eq(count(s, COUNT_TICKS), before);
+    ck_assert_uint_eq(counted(s, COUNT_TICKS), before);
     int64_t paused_ns = clock_now_ns() - begun_ns;
     sampler_end_pause(s);
     await_ticks(s, before + 1);
     /* What is late now is late after the pause. */
     int64_t since_ns = clock_now_ns() - begun_ns - paused_ns;
-    int64_t late_ns = (int64_t)(count(s, COUNT_LATE_TICKS) - late_before) * s->interval_ns;
+    int64_t late_ns = (int64_t)(counted(s, COUNT_LATE_TICKS) - late_before) * s->interval_ns;
     ck_assert_int_lt(late_ns, paused_ns / 2 + since_ns);
     sampler_free(s);
     mem_free(live);
