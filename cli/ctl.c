@@ -88,13 +88,14 @@ static int take_verdict(struct text *answer, struct err *err)
     return r;
 }
 
-/* Asks the recording of wallspy's process PID.  Returns 0 with the lines of its answer, or −1. */
+/* Asks the recording of wallspy's process PID.  Returns 0 with the lines of its answer, −1 with its
+ * error, or what ctl_connect() returned. */
 static int ask(int folder, pid_t pid, const char *line, int timeout_ms, struct text *ret,
                struct err *err)
 {
     int fd = ctl_connect(folder, pid);
     if (fd < 0)
-        return err_set(err, -1, "wallspy %d cannot be asked: %s", pid, strerror(-fd));
+        return err_set(err, fd, "wallspy %d cannot be asked: %s", pid, strerror(-fd));
     bool answered = send_line(fd, line) && read_answer(fd, timeout_ms, ret);
     close(fd);
     if (!answered)
@@ -121,11 +122,9 @@ static void add_running(struct found *f, int folder, pid_t pid, pid_t asked)
     struct err err = {0};
     struct text targets = {0};
     struct running r = {.folder = folder, .pid = pid};
-    int fd = ctl_connect(folder, pid);
-    if (fd < 0)
-        return; /* it has ended */
-    close(fd);
     int error = ask(folder, pid, ctl_word(CTL_TARGETS), LIST_MS, &targets, &err);
+    if (error == -ECONNREFUSED || error == -ENOENT)
+        return; /* it has ended */
     r.is_asked = !asked || asked == pid || (targets.s && has_pid(targets.s, asked));
     if (error == 0)
         error = ask(folder, pid, ctl_word(CTL_BRIEF), LIST_MS, &r.brief, &err);

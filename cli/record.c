@@ -33,6 +33,7 @@
 
 enum {
     PROGRESS_NS = 500 * NS_PER_MS,
+    PAUSE_LOOK_NS = 100 * NS_PER_MS,
     LEAST_PAUSE_NS = 5 * NS_PER_MS, /* of the worker */
     FOLLOW_NS = 10 * NS_PER_MS,     /* children are to be sampled within 50 ms of their birth */
     HEADLINE_AFTER_NS = 100 * NS_PER_MS, /* by then every thread was seen, and Python found */
@@ -54,6 +55,7 @@ struct record {
     bool step_printed;          /* the user has read of coarse time lines */
     bool one_missing;           /* a process that was asked for */
     bool started;               /* the sampling */
+    int64_t looked_ns;          /* for its end, in a pause */
     struct unsampled unsampled; /* children */
     int64_t first_cpu_ns;       /* of the only process asked for, at the start; −1: unknown */
 };
@@ -257,9 +259,13 @@ static bool all_have_ended(const struct record *r)
 }
 
 /* In a pause that somebody asked for. */
-static void look_in_pause(const struct record *r)
+static void look_in_pause(struct record *r)
 {
     struct text line = {0};
+    int64_t now_ns = clock_now_ns();
+    if (now_ns - r->looked_ns < PAUSE_LOOK_NS)
+        return;
+    r->looked_ns = now_ns;
     if (all_have_ended(r)) {
         recording_resume(r->recording);
         return;

@@ -349,7 +349,7 @@ static void handle(struct recording *r, const struct message *m)
 
 int64_t recording_due_ns(const struct recording *r)
 {
-    return waits_due_ns(r->waits);
+    return r->paused_ns ? INT64_MAX : waits_due_ns(r->waits);
 }
 
 int64_t recording_batch_ns(const struct recording *r)
@@ -383,6 +383,8 @@ bool recording_work(struct recording *r)
         n++;
         now_ns = clock_now_ns();
     }
+    if (r->paused_ns) /* the target is left alone */
+        return n > 0;
     waits_look(r->waits);
     if (n)
         batch_choose(&r->batch, r->threads_seen + process_set_urgency(&r->processes),
@@ -390,8 +392,7 @@ bool recording_work(struct recording *r)
     if (n == 0)
         process_set_refresh(&r->processes, now_ns);
     evidence_look(r->evidence);
-    if (!r->paused_ns)
-        usage_look_around(&r->usage, r->profile, r->timelines, r->n_timelines);
+    usage_look_around(&r->usage, r->profile, r->timelines, r->n_timelines);
     if (!r->config.sampler.max_cpus) /* under a quota the CPU is better spent on samples */
         naming_schedule_ahead(&r->naming, r->processes.all, r->processes.n,
                               recording_running_ns(r));
