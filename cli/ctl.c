@@ -110,10 +110,11 @@ static bool has_pid(const char *lines, pid_t pid)
 {
     char line[16];
     (void)snprintf(line, sizeof line, "%d\n", pid);
-    for (const char *s = lines; s; s = strchr(s, '\n'))
-        if (str_starts(s += *s == '\n', line))
-            return true;
-    return false;
+    while (*lines && !str_starts(lines, line)) {
+        lines += strcspn(lines, "\n");
+        lines += *lines == '\n';
+    }
+    return *lines != '\0';
 }
 
 /* Adds the recording of wallspy's process PID, if it is one; ASKED: a process, 0: any. */

@@ -13,6 +13,10 @@ static void check(const struct options *o)
     FUZZ_CHECK(o->command < COMMAND_COUNT);
     if (o->command == COMMAND_REPORT)
         FUZZ_CHECK(!o->argv && !o->n_pids && o->inputs.n > 0);
+    else if (o->command == COMMAND_EXPORT)
+        FUZZ_CHECK(!o->argv && !o->n_pids && o->inputs.n == 1);
+    else if (o->command == COMMAND_CTL)
+        FUZZ_CHECK(!o->n_pids);
     else if (o->command == COMMAND_DOCTOR)
         FUZZ_CHECK(!o->argv && o->n_pids <= 1);
     else
