@@ -1,8 +1,49 @@
 /* What the dumps of a job say, for programs; docs/fleet.md, docs/report-1.schema.json. */
 #include "cli/fleet_report.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
 #include "cli/json_head.h"
 #include "cli/terminal.h"
 #include "fleet/rank_map.h"
+
+/* Of each list: a program that reads of 10,000 ranks has their numbers as ranges, and counts. */
+enum { MOST_ITEMS = 1000, MOST_CLASSES = 64 };
+
+/* "0-511,513": N ascending ranks. */
+static void write_ranges(struct json *j, const char *key, const int64_t *ranks, size_t n)
+{
+    struct text words = {0};
+    size_t stretches = 0;
+    text_add(&words, "");
+    for (size_t i = 0, to; i < n && stretches <= MOST_ITEMS; i = to + 1) {
+        for (to = i; to + 1 < n && ranks[to + 1] == ranks[to] + 1; to++)
+            continue;
+        text_add(&words, i ? "," : "");
+        if (++stretches > MOST_ITEMS)
+            text_add(&words, "…");
+        else if (to > i)
+            text_addf(&words, "%lld-%lld", (long long)ranks[i], (long long)ranks[to]);
+        else
+            text_addf(&words, "%lld", (long long)ranks[i]);
+    }
+    json_string_field(j, key, words.s);
+    text_release(&words);
+}
+
+static void write_ranks(struct json *j, const struct verdict *v, const struct verdict_class *c)
+{
+    if (!v->members.ranked) {
+        json_string_field(j, "ranks", NULL);
+        return;
+    }
+    int64_t *ranks = xcalloc(c->n + 1, sizeof *ranks);
+    for (uint32_t i = 0; i < c->n; i++)
+        ranks[i] = v->members.items[v->order[c->first + i]].rank;
+    write_ranges(j, "ranks", ranks, c->n);
+    free(ranks);
+}
 
 static void write_member(struct json *j, const struct fleet *f, const struct fleet_process *p)
 {
@@ -24,7 +65,7 @@ static void write_members(struct json *j, const struct fleet *f, const struct ve
                                         [MOVED_NOT_NO_CPU] = "same, no CPU"};
     json_key(j, "members");
     json_array(j);
-    for (uint32_t i = 0; i < c->n; i++) {
+    for (uint32_t i = 0; i < c->n && i < MOST_ITEMS; i++) {
         uint32_t member = v->order[c->first + i];
         const struct fleet_process *p = verdict_process(f, v, member);
         json_object(j);
@@ -63,6 +104,7 @@ static void write_class(struct json *j, const struct fleet *f, const struct verd
     json_object(j);
     json_bool_field(j, "odd", odd);
     json_int_field(j, "n", c->n);
+    write_ranks(j, v, c);
     json_string_field(j, "does", fleet_see_text(f, f->waits[t->wait].words));
     json_string_field(j, "thread", fleet_see_text(f, t->name));
     struct text common = {0};
@@ -74,12 +116,15 @@ static void write_class(struct json *j, const struct fleet *f, const struct verd
     json_end_object(j);
 }
 
-static void write_inputs(struct json *j, const struct fleet *f)
+/* WRONG: those that were not read to their end, else the others.  Returns how many. */
+static size_t write_some_inputs(struct json *j, const struct fleet *f, bool wrong, size_t most)
 {
-    json_key(j, "inputs");
-    json_array(j);
-    for (size_t i = 0; i < f->n_inputs; i++) {
+    size_t n = 0;
+    for (size_t i = 0; i < f->n_inputs && n < most; i++) {
         const struct fleet_input *in = &f->inputs[i];
+        if ((in->wrong != NULL) != wrong)
+            continue;
+        n++;
         json_newline(j);
         json_object(j);
         json_string_field(j, "name", in->name);
@@ -88,14 +133,30 @@ static void write_inputs(struct json *j, const struct fleet *f)
         json_string_field(j, "wrong", in->wrong);
         json_end_object(j);
     }
+    return n;
+}
+
+static void write_inputs(struct json *j, const struct fleet *f)
+{
+    size_t wrong = 0;
+    for (size_t i = 0; i < f->n_inputs; i++)
+        wrong += f->inputs[i].wrong != NULL;
+    json_int_field(j, "n_inputs", (int64_t)f->n_inputs);
+    json_int_field(j, "n_wrong", (int64_t)wrong);
+    json_key(j, "inputs");
+    json_array(j);
+    size_t n = write_some_inputs(j, f, true, MOST_ITEMS);
+    (void)write_some_inputs(j, f, false, MOST_ITEMS - n);
     json_end_array(j);
 }
 
 static void write_absent(struct json *j, const struct members *m)
 {
+    json_int_field(j, "n_absent", (int64_t)m->n_absent);
+    write_ranges(j, "absent_ranks", m->absent, m->n_absent);
     json_key(j, "absent");
     json_array(j);
-    for (size_t i = 0; i < m->n_absent; i++)
+    for (size_t i = 0; i < m->n_absent && i < MOST_ITEMS; i++)
         json_int(j, m->absent[i]);
     json_end_array(j);
 }
@@ -113,9 +174,10 @@ static void write_chain(struct json *j, const struct fleet *f, const struct verd
     json_bool_field(j, "circle", c->circle);
     json_key(j, "at");
     json_array(j);
-    for (uint32_t i = 0; i < f->n_processes; i++) {
+    for (uint32_t i = 0, n = 0; i < f->n_processes && n < MOST_ITEMS; i++) {
         if (!wait_chain_is_end(c, i))
             continue;
+        n++;
         json_object(j);
         write_member(j, f, &f->processes[i]);
         json_end_object(j);
@@ -146,6 +208,18 @@ static void write_verdict(struct json *j, const struct fleet *f, const struct ve
     json_int_field(j, "rounds", (int64_t)v->n_rounds);
 }
 
+/* The smallest, the one that the first line names, and the largest. */
+static void write_classes(struct json *j, const struct fleet *f, const struct verdict *v)
+{
+    json_int_field(j, "n_classes", (int64_t)v->n_classes);
+    json_key(j, "classes");
+    json_array(j);
+    for (size_t i = 0; i < v->n_classes; i++)
+        if (i + 1 < MOST_CLASSES || i == v->odd || i + 1 == v->n_classes)
+            write_class(j, f, v, i);
+    json_end_array(j);
+}
+
 int fleet_json(const struct fleet *f, const struct verdict *v, FILE *out)
 {
     struct json j = {.out = out};
@@ -153,11 +227,7 @@ int fleet_json(const struct fleet *f, const struct verdict *v, FILE *out)
     write_verdict(&j, f, v);
     write_absent(&j, &v->members);
     write_chain(&j, f, v);
-    json_key(&j, "classes");
-    json_array(&j);
-    for (size_t i = 0; i < v->n_classes; i++)
-        write_class(&j, f, v, i);
-    json_end_array(&j);
+    write_classes(&j, f, v);
     write_inputs(&j, f);
     json_end_object(&j);
     return json_finish(&j);

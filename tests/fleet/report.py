@@ -400,6 +400,43 @@ class Rounds(JobTest):
         self.expect("^rank 2 .*load_batch", list(reversed(dumps)))
 
 
+class Bounds(JobTest):
+    """However large a job is, an answer for an agent is short."""
+
+    def test_ranks_as_ranges(self):
+        write(pathlib.Path("dumps"), job(16, {5: loading(), 6: loading(), 9: loading()},
+                                         absent=[3, 12]))
+        said = document("dumps")
+        self.assertEqual([c["ranks"] for c in said["classes"]],
+                         ["5-6,9", "0-2,4,7-8,10-11,13-15"])
+        self.assertEqual((said["absent_ranks"], said["n_absent"], said["absent"]),
+                         ("3,12", 2, [3, 12]))
+        self.assertEqual((said["n_classes"], said["n_inputs"], said["n_wrong"]), (2, 14, 0))
+
+    def test_lists_are_cut_and_counts_are_not(self):
+        lines = "".join(json.dumps(one) + "\n" for one in job(3000, {7: loading()}, absent=range(
+            1000, 2001, 1)))
+        said = document("-", stdin=lines.encode())
+        self.assertEqual(list(violations(said, SCHEMA)), [])
+        most = said["classes"][-1]
+        self.assertEqual((most["n"], len(most["members"]), most["ranks"]),
+                         (1998, 1000, "0-6,8-999,2001-2999"))
+        self.assertEqual((said["n_absent"], len(said["absent"]), said["absent_ranks"]),
+                         (1001, 1000, "1000-2000"))
+
+    def test_of_many_classes_those_that_count(self):
+        def at(rank):
+            frames = [python(f"place_{rank}", 7), python("<module>", 30), *ENTRY]
+            return loading() if rank == 90 else waiting(frames=frames)
+        dumps = [dump([process(rank, [at(rank % 100 if rank < 150 else 0)], world=300)])
+                 for rank in range(300)]
+        lines = "".join(json.dumps(one) + "\n" for one in dumps).encode()
+        said = document("-", stdin=lines)
+        self.assertEqual(said["n_classes"], 100)
+        self.assertLessEqual(len(said["classes"]), 65)
+        self.assertEqual([c["members"][0]["rank"] for c in said["classes"] if c["odd"]], [90])
+
+
 class Garbled(JobTest):
     """Counted and named, never fatal."""
 
