@@ -16,7 +16,10 @@ static int print(const struct fleet *f, const struct verdict *v, const struct op
     if (o->json) {
         error = fleet_json(f, v, stdout);
     } else {
-        fleet_text_add(f, v, (size_t)terminal_data_width(), &t);
+        if (o->brief)
+            fleet_text_add_brief(f, v, &t);
+        else
+            fleet_text_add(f, v, (size_t)terminal_data_width(), &t);
         (void)fputs(t.s, stdout);
     }
     text_release(&t);

@@ -13,5 +13,7 @@ int fleet_report_main(const struct options *o);
 
 /* Appends the report for people, lines of at most WIDTH columns. */
 void fleet_text_add(const struct fleet *f, const struct verdict *v, size_t width, struct text *out);
+/* Appends the same in twelve lines at most, of TERMINAL_TEXT_WIDTH: for --brief. */
+void fleet_text_add_brief(const struct fleet *f, const struct verdict *v, struct text *out);
 /* Writes the schema report/1 (docs/fleet.md).  Returns 0 or a negative errno. */
 int fleet_json(const struct fleet *f, const struct verdict *v, FILE *out);

@@ -182,6 +182,31 @@ static void add_odd(const struct fleet *f, const struct verdict *v, const struct
         add_wait(f, others, false, out);
 }
 
+void headline_add_class(const struct fleet *f, const struct verdict *v, size_t i, size_t columns,
+                        struct text *out)
+{
+    static const struct brevity steps[] = {
+        {.object = true, .inner = true, .columns = 32},
+        {.inner = true, .columns = 32},
+        {.columns = 32},
+    };
+    const struct verdict_class *c = &v->classes[i];
+    bool compared = v->kind == VERDICT_ODD && v->level != LEVEL_THREADS;
+    size_t other = i == v->others ? v->odd : v->others;
+    struct text words = {0};
+    for (size_t step = 0; step < sizeof steps / sizeof *steps; step++) {
+        const struct brevity *b = &steps[step];
+        text_clear(&words);
+        add_place(f, c, compared ? &v->classes[other] : NULL, b->inner, true, b->columns, &words);
+        add_wait(f, c, b->object, &words);
+        add_moved(v, c, &words);
+        if (utf8_columns(words.s, words.len) <= columns)
+            break;
+    }
+    text_add_cut(out, words.s, words.len, columns);
+    text_release(&words);
+}
+
 static void add_absent(const struct verdict *v, struct text *out)
 {
     const struct members *m = &v->members;

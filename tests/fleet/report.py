@@ -61,6 +61,9 @@ class JobTest(FolderTest):
         write(folder, dumps)
         said = report(folder)
         as_json = document(folder)
+        brief = report(folder, "--brief")
+        self.assertEqual(brief.first, said.first)
+        self.assertLessEqual(len(brief.lines), 12, brief.text)
         self.assertEqual(list(violations(as_json, SCHEMA)), [])
         self.assertEqual(as_json["headline"], said.first)
         for file in folder.iterdir():
@@ -435,6 +438,23 @@ class Bounds(JobTest):
         self.assertEqual(said["n_classes"], 100)
         self.assertLessEqual(len(said["classes"]), 65)
         self.assertEqual([c["members"][0]["rank"] for c in said["classes"] if c["odd"]], [90])
+        brief = report("--brief", "-", stdin=lines)
+        self.assertLessEqual(len(brief.lines), 12)
+        self.assertIn("  1 rank: 90 (node0): step train.py:19 > load_batch, in read\n", brief.text)
+        self.assertIn(" ranks in 95 other places: --json\n", brief.text)
+
+    def test_brief(self):
+        good = job(8, {3: loading()}, absent=[6])
+        bad = ["no dump", "{", "[", '{"schema":"dump/1"}']
+        folder = pathlib.Path("dumps")
+        write(folder, good + bad)
+        self.assertEqual(report(folder, "--brief").lines, [
+            "rank 3 (node0): load_batch train.py:5, in read; 6 others: all_reduce train.py:9",
+            "  1 rank: 3 (node0): load_batch train.py:5, in read of /data/shard-7.bin",
+            "  6 ranks: 0-2 (node0), 4, 5, 7 (node1): all_reduce train.py:9, in recvfrom",
+            "1 of 8 ranks sent nothing: 6",
+            "11 inputs, 11 dumps, 7 processes; not read to the end: 4",
+            "  dumps/00007.json: it has lines that are no part of a dump; dumps/00008.json:…"])
 
 
 class Garbled(JobTest):
