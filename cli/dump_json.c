@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "cli/dump_match.h"
 #include "cli/dump_places.h"
 #include "cli/dump_stuck.h"
 #include "cli/dump_task.h"
@@ -15,7 +16,6 @@
 #include "summary/wait_text.h"
 #include "target/command_line.h"
 #include "target/syscalls.h"
-#include "waits/connections.h"
 
 enum { SYSCALL_ARGS = 6 };
 
@@ -88,33 +88,8 @@ static void write_blocker(struct json *j, const struct blocker *b)
         json_int_field(j, "pid", b->pid);
 }
 
-static void write_address(struct json *j, const char *key, const struct net_address *a)
-{
-    struct text text = {0};
-    net_address_add(&text, a);
-    json_string_field(j, key, text.s);
-    text_release(&text);
-}
-
-/* What tells of two waits on different machines, or of different users' processes, that they are
- * for one connection or one object. */
-static void write_match(struct json *j, const struct dump *d, const struct blocker *b)
-{
-    bool connected = b->kind == BLOCKER_PEER || b->kind == BLOCKER_CLIENT;
-    if (connected && b->net == NET_TCP && b->host.ix) {
-        char *remote = xasprintf("%s:%u", profile_text(d->profile, b->host), b->port);
-        json_string_field(j, "remote", remote);
-        free(remote);
-    }
-    if (b->kind == BLOCKER_SHARED) {
-        json_key(j, "inode");
-        write_hex(j, b->inode);
-        json_key(j, "offset");
-        write_hex(j, b->offset);
-    }
-}
-
-static void write_wait(struct json *j, const struct dump *d, const struct dumped *t)
+static void write_wait(struct json *j, const struct dump *d, const struct dumped *t,
+                       const struct dump_match *match)
 {
     const char *kind = dump_waits_kind(t);
     json_key(j, "waits_for");
@@ -138,7 +113,7 @@ static void write_wait(struct json *j, const struct dump *d, const struct dumped
     }
     if (t->lock && *t->lock)
         json_string_field(j, "name", t->lock);
-    write_match(j, d, &t->side.blocker);
+    dump_match_write_wait(j, d, t, match);
     json_end_object(j);
 }
 
@@ -190,14 +165,15 @@ static void write_look(struct json *j, const struct dump *d, const struct dumped
     write_times(j, d, t);
 }
 
-static void write_gil(struct json *j, const struct dump *d, const struct dumped *t)
+static void write_gil(struct json *j, const struct dump *d, const struct dumped *t,
+                      const struct dump_match *match)
 {
     static const char *const texts[] = {[PY_GIL_ABSENT] = NULL,
                                         [PY_GIL_NONE] = "none",
                                         [PY_GIL_HOLDING] = "holding",
                                         [PY_GIL_WAITING] = "waiting"};
     json_string_field(j, "gil", texts[t->gil.gil]);
-    write_wait(j, d, t);
+    write_wait(j, d, t, match);
     write_look(j, d, t);
 }
 
@@ -289,7 +265,8 @@ static void write_tasks(struct json *j, struct dump *d, process_id process, size
     json_end_array(j);
 }
 
-static void write_thread(struct json *j, struct dump *d, const struct dumped *t)
+static void write_thread(struct json *j, struct dump *d, const struct dumped *t,
+                         const struct dump_match *match)
 {
     const struct profile_thread *thread = profile_see_thread(d->profile, t->thread);
     size_t n = 0;
@@ -303,7 +280,7 @@ static void write_thread(struct json *j, struct dump *d, const struct dumped *t)
     write_syscall(j, t);
     if (t->wchan[0])
         json_string_field(j, "wchan", t->wchan);
-    write_gil(j, d, t);
+    write_gil(j, d, t, match);
     json_bool_field(j, "complete", t->sampled && t->complete);
     json_key(j, "frames");
     json_array(j);
@@ -365,35 +342,22 @@ static void begin_process(struct json *j, const struct dump *d, const struct dum
     json_array(j);
 }
 
-/* Of threads that wait for another process the other end is found by these. */
-static void write_connections(struct json *j, pid_t pid)
-{
-    struct connections all = {0};
-    connections_add(&all, pid);
-    json_key(j, "connections");
-    json_array(j);
-    for (size_t i = 0; i < all.n; i++) {
-        json_object(j);
-        write_address(j, "local", &all.items[i].local);
-        write_address(j, "remote", &all.items[i].remote);
-        json_end_object(j);
-    }
-    json_end_array(j);
-    connections_release(&all);
-}
-
-static void end_process(struct json *j, struct dump *d, const struct dumped *t)
+static void end_process(struct json *j, struct dump *d, const struct dumped *t,
+                        struct dump_match *match)
 {
     json_end_array(j);
     write_tasks(j, d, profile_see_thread(d->profile, t->thread)->process, SIZE_MAX);
-    write_connections(j, t->pid);
+    dump_match_write_process(j, match);
+    dump_match_close(match);
     json_end_object(j);
 }
 
 int dump_json(struct dump *d, FILE *out)
 {
     struct json j = {.out = out};
+    struct dump_match match = {0};
     json_head(&j, "dump/1");
+    dump_match_write_machine(&j);
     json_key(&j, "look_s");
     json_number(&j, seconds(d->look_ns));
     write_circles(&j, d);
@@ -402,13 +366,14 @@ int dump_json(struct dump *d, FILE *out)
     for (size_t i = 0; i < d->n; i++) {
         if (i == 0 || d->threads[i - 1].pid != d->threads[i].pid) {
             if (i)
-                end_process(&j, d, &d->threads[i - 1]);
+                end_process(&j, d, &d->threads[i - 1], &match);
             begin_process(&j, d, &d->threads[i]);
+            dump_match_open(&match, d->threads[i].pid);
         }
-        write_thread(&j, d, &d->threads[i]);
+        write_thread(&j, d, &d->threads[i], &match);
     }
     if (d->n)
-        end_process(&j, d, &d->threads[d->n - 1]);
+        end_process(&j, d, &d->threads[d->n - 1], &match);
     json_end_array(&j);
     json_int_field(&j, "tasks_moved", (int64_t)d->tasks.n_moved);
     json_bool_field(&j, "tasks_cut", d->tasks.n_more > 0);

@@ -60,7 +60,7 @@ struct blocker {
     enum blocker_kind kind;
     enum wait_thing thing; /* of a listed one: what it has to do with */
     /* Ids are those of wallspy's pid namespace.  Of a BLOCKER_GONE: the process that waits, and a
-     * tid in that one's namespace. */
+     * tid in that one's namespace; of a BLOCKER_SHARED 0, or a tid in its holder's. */
     pid_t pid, tid;
     string_id name; /* of process PID; of a THING_FILE its path */
     enum blocker_fate fate;

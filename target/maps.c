@@ -24,18 +24,19 @@ enum {
     FIRST_READ_BYTES = 1 << 16,
 };
 
-static bool take_prot(struct cursor *c, uint32_t *ret)
+static bool take_prot(struct cursor *c, struct mapping *ret)
 {
     static const char *const letters[] = {"r", "w", "x"};
     static const uint32_t bits[] = {PROT_READ, PROT_WRITE, PROT_EXEC};
-    *ret = 0;
+    ret->prot = 0;
     for (size_t i = 0; i < 3; i++) {
         if (cursor_take(c, letters[i]))
-            *ret |= bits[i];
+            ret->prot |= bits[i];
         else if (!cursor_take(c, "-"))
             return false;
     }
-    return (cursor_take(c, "p") || cursor_take(c, "s")) && cursor_take(c, " ");
+    ret->shared = cursor_take(c, "s");
+    return (ret->shared || cursor_take(c, "p")) && cursor_take(c, " ");
 }
 
 static bool take_device(struct cursor *c, struct mapping *m)
@@ -89,7 +90,7 @@ static bool parse_line(struct cursor c, struct mapping *m, const struct mapping 
     if (memchr(c.s, '\0', (size_t)(c.end - c.s)))
         return false;
     if (!cursor_u64(&c, 16, &m->start) || !cursor_take(&c, "-") || !cursor_u64(&c, 16, &m->end) ||
-        !cursor_take(&c, " ") || m->start >= m->end || !take_prot(&c, &m->prot) ||
+        !cursor_take(&c, " ") || m->start >= m->end || !take_prot(&c, m) ||
         !cursor_u64(&c, 16, &m->file_offset) || !cursor_take(&c, " ") || !take_device(&c, m))
         return false;
     /* Without a path the line ends here, or behind one space. */

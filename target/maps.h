@@ -14,6 +14,7 @@ struct mapping {
     uint32_t dev_major, dev_minor;
     uint64_t inode;
     const char *path; /* "" for anonymous; "[stack]", "[vdso]", …; newlines unescaped */
+    bool shared;      /* what is written goes to the file, and others see it */
     bool deleted;     /* the kernel's " (deleted)", removed from path */
 };
 
@@ -42,7 +43,8 @@ int maps_read(struct maps *maps, int fd);
  * many mappings there are.  False too if the kernel cannot be asked (before Linux 6.11).
  * Source: fs/proc/task_mmu.c, include/uapi/linux/fs.h PROCMAP_QUERY. */
 bool maps_no_code_at(pid_t pid, uint64_t addr);
-/* Asks the kernel for the mapping at ADDR now: RET but for prot, path and deleted.  FD: of
+/* Asks the kernel for the mapping at ADDR now: RET but for prot, path,
+ * shared and deleted.  FD: of
  * maps_open().  Returns 0; -ENOENT: nothing is mapped there; -ESRCH: the process is gone, or runs
  * another program since FD was opened; -ENOTTY: the kernel cannot be asked (before Linux 6.11). */
 int maps_ask(int fd, uint64_t addr, struct mapping *ret);

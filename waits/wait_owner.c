@@ -78,13 +78,15 @@ static bool still_says(const struct wait_owners *w, const struct lock_wait *wait
     return futex_lock_decode(wait->args, live).owner == owner;
 }
 
-/* The lock lies in a file that processes share: who has it is none of the recorded ones. */
-static void set_shared(const struct wait_target *s, uint64_t addr, struct blocker *b)
+/* The lock lies in a file that processes share: who has it is none of the recorded ones.  OWNER: as
+ * the lock has it, for a dump, which is compared with others; 0: untold. */
+static void set_shared(const struct wait_target *s, uint64_t addr, pid_t owner, struct blocker *b)
 {
     const struct mapping *of = maps_find(modules_maps(s->modules), addr);
     if (!of || !of->inode)
         return;
     b->kind = BLOCKER_SHARED;
+    b->tid = owner;
     b->inode = of->inode;
     b->offset = addr - of->start + of->file_offset;
 }
@@ -111,7 +113,7 @@ static void find_holder(struct wait_owners *w, const struct lock_wait *wait,
     if (tid)
         set_thread(&s, tid, b);
     else if (lock->shared)
-        set_shared(&s, lock->addr, b);
+        set_shared(&s, lock->addr, w->only_once ? lock->owner : 0, b);
     else if (none && lock->thing != THING_THREAD && still_says(w, wait, lock->owner))
         *b = (struct blocker){.kind = BLOCKER_GONE, .pid = s.pid, .tid = lock->owner};
 }

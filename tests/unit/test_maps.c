@@ -38,6 +38,7 @@ START_TEST(a_map_is_read)
     ck_assert_str_eq(m[0].path, "/bin/a b");
     ck_assert_str_eq(m[1].path, "");
     ck_assert_uint_eq(m[1].prot, PROT_READ | PROT_WRITE);
+    ck_assert(m[1].shared && !m[0].shared && !m[2].shared);
     ck_assert_str_eq(m[2].path, "");
     ck_assert_str_eq(m[3].path, "/x\ny\\040z");
     ck_assert_uint_eq(m[3].dev_major, 0x103);
