@@ -56,6 +56,23 @@ static void write_member(struct json *j, const struct fleet *f, const struct fle
     json_int_field(j, "pid", p->pid);
 }
 
+/* For whom MEMBER waits. */
+static void write_next(struct json *j, const struct fleet *f, const struct verdict *v,
+                       uint32_t member)
+{
+    uint32_t process = v->members.items[member].last;
+    uint32_t next = v->chain.next[process];
+    json_key(j, "waits_for");
+    if (next == FLEET_NONE) {
+        json_null(j);
+    } else {
+        json_object(j);
+        write_member(j, f, &f->processes[next]);
+        json_end_object(j);
+    }
+    json_int_field(j, "any_of", next == FLEET_NONE ? v->chain.any_of[process] : 0);
+}
+
 static void write_members(struct json *j, const struct fleet *f, const struct verdict *v,
                           const struct verdict_class *c)
 {
@@ -71,6 +88,7 @@ static void write_members(struct json *j, const struct fleet *f, const struct ve
         json_object(j);
         write_member(j, f, p);
         json_string_field(j, "moved", moved[v->moved[member]]);
+        write_next(j, f, v, member);
         json_end_object(j);
     }
     json_end_array(j);
@@ -175,7 +193,7 @@ static void write_chain(struct json *j, const struct fleet *f, const struct verd
     json_key(j, "at");
     json_array(j);
     for (uint32_t i = 0, n = 0; i < f->n_processes && n < MOST_ITEMS; i++) {
-        if (!wait_chain_is_end(c, i))
+        if (!c->is_end[i])
             continue;
         n++;
         json_object(j);

@@ -66,6 +66,7 @@ static void add_class(const struct fleet *f, const struct verdict *v, const stru
     text_clear(&words);
     const char *wait = fleet_see_text(f, f->waits[f->threads[c->thread].wait].words);
     text_add_tame(&words, wait, strlen(wait));
+    fleet_words_add_peers(v, c, &words);
     add_moved(v, c, &words);
     if (words.len)
         add_block(out, &words, 6, width);

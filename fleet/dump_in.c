@@ -114,6 +114,43 @@ static void read_call(struct reader *r, struct wait_in *w)
     }
 }
 
+/* What an epoll, a poll or a select waits for. */
+static void read_remotes(struct reader *r, struct fleet_link *link)
+{
+    char remote[SHORT_BYTES];
+    link->polls = true;
+    link->first_remote = (uint32_t)r->fleet->n_remotes;
+    if (!json_in_array(r->j))
+        return;
+    while (json_in_item(r->j))
+        if (json_in_text(r->j, remote, sizeof remote))
+            fleet_add_remote(r->fleet, remote);
+    link->n_remotes = (uint32_t)r->fleet->n_remotes - link->first_remote;
+}
+
+/* False: it is no such key. */
+static bool read_match_key(struct reader *r, struct slice key, struct wait_in *w)
+{
+    int64_t more = 0;
+    if (slice_is(key, "remotes"))
+        read_remotes(r, &w->link);
+    else if (slice_is(key, "more"))
+        w->link.more = json_in_int(r->j, &more) && more != 0;
+    else if (slice_is(key, "listens"))
+        (void)json_in_bool(r->j, &w->link.listens);
+    else if (slice_is(key, "device"))
+        (void)json_in_text(r->j, w->device, sizeof w->device);
+    else if (slice_is(key, "inode"))
+        (void)json_in_text(r->j, w->inode, sizeof w->inode);
+    else if (slice_is(key, "offset"))
+        (void)json_in_text(r->j, w->offset, sizeof w->offset);
+    else if (slice_is(key, "owner"))
+        (void)json_in_int(r->j, &w->owner);
+    else
+        return false;
+    return true;
+}
+
 static void read_wait(struct reader *r, struct wait_in *w)
 {
     struct slice key;
@@ -132,7 +169,7 @@ static void read_wait(struct reader *r, struct wait_in *w)
             (void)json_in_text(r->j, w->what, sizeof w->what);
         else if (slice_is(key, "name"))
             (void)json_in_text(r->j, w->name, sizeof w->name);
-        else
+        else if (!read_match_key(r, key, w))
             json_in_skip(r->j);
     }
 }
@@ -172,6 +209,24 @@ static void read_thread_key(struct reader *r, struct slice key, struct fleet_thr
         json_in_skip(r->j);
 }
 
+static uint32_t file_text(struct fleet *f, const char *device, const char *inode)
+{
+    char text[64 + 2];
+    (void)snprintf(text, sizeof text, "%s %s", device, inode);
+    return fleet_text(f, text);
+}
+
+static uint32_t link_of(struct fleet *f, const struct wait_in *w)
+{
+    struct fleet_link link = w->link;
+    if (!*w->inode && !link.polls)
+        return FLEET_NONE;
+    link.file = *w->inode ? file_text(f, w->device, w->inode) : FLEET_NONE;
+    link.offset = fleet_text(f, w->offset);
+    link.owner = w->owner;
+    return fleet_add_link(f, &link);
+}
+
 static void end_thread(struct reader *r, struct fleet_thread *t, const struct wait_in *w)
 {
     fleet_stack_end(r->fleet, &r->stack, t);
@@ -179,6 +234,7 @@ static void end_thread(struct reader *r, struct fleet_thread *t, const struct wa
     t->other_pid = w->pid;
     t->other_tid = w->tid;
     t->remote = *w->remote ? fleet_text(r->fleet, w->remote) : FLEET_NONE;
+    t->link = link_of(r->fleet, w);
     fleet_add_thread(r->fleet, t, &r->stack);
 }
 
@@ -213,7 +269,8 @@ static void read_task(struct reader *r)
     struct slice key;
     struct wait_in w = {0};
     char state[16] = "";
-    struct fleet_thread t = {.task = true, .remote = FLEET_NONE, .name = fleet_text(r->fleet, "")};
+    struct fleet_thread t = {
+        .task = true, .remote = FLEET_NONE, .link = FLEET_NONE, .name = fleet_text(r->fleet, "")};
     r->stack.n = 0;
     while (json_in_key(r->j, &key)) {
         if (slice_is(key, "state"))
@@ -275,6 +332,8 @@ static void read_process_key(struct reader *r, struct slice key, struct fleet_pr
         p->local_rank = number_value(r);
     else if (slice_is(key, "inherits_rank"))
         (void)json_in_bool(r->j, &p->inherits);
+    else if (slice_is(key, "net_ns"))
+        (void)json_in_int(r->j, &p->net_ns);
     else if (slice_is(key, "command"))
         p->command = command_value(r);
     else
@@ -316,6 +375,32 @@ static void read_connections(struct reader *r)
             read_connection(r);
 }
 
+static void read_shared_file(struct reader *r)
+{
+    struct slice key;
+    char device[32] = "";
+    char inode[32] = "";
+    while (json_in_key(r->j, &key)) {
+        if (slice_is(key, "device"))
+            (void)json_in_text(r->j, device, sizeof device);
+        else if (slice_is(key, "inode"))
+            (void)json_in_text(r->j, inode, sizeof inode);
+        else
+            json_in_skip(r->j);
+    }
+    if (!r->j->wrong)
+        fleet_add_shared(r->fleet, file_text(r->fleet, device, inode));
+}
+
+static void read_shared(struct reader *r)
+{
+    if (!json_in_array(r->j))
+        return;
+    while (json_in_item(r->j))
+        if (json_in_object(r->j))
+            read_shared_file(r);
+}
+
 /* Keys may stand in any order, but that tasks of no thread count only behind the threads. */
 static void read_process(struct reader *r)
 {
@@ -338,6 +423,8 @@ static void read_process(struct reader *r)
             read_threads(r);
         else if (slice_is(key, "connections"))
             read_connections(r);
+        else if (slice_is(key, "shared"))
+            read_shared(r);
         else if (slice_is(key, "tasks") && f->processes[at].n_threads)
             read_tasks(r);
         else
@@ -371,6 +458,7 @@ uint32_t dump_in_read(struct fleet *f, struct json_in *j, uint32_t input, bool *
     bool ours = false;
     uint32_t host = fleet_text(f, "");
     uint32_t time = host;
+    uint32_t boot = host;
     struct reader *r = xcalloc(1, sizeof *r);
     r->fleet = f;
     r->j = j;
@@ -383,6 +471,8 @@ uint32_t dump_in_read(struct fleet *f, struct json_in *j, uint32_t input, bool *
             host = text_value(r);
         else if (slice_is(key, "time"))
             time = text_value(r);
+        else if (slice_is(key, "boot_id"))
+            boot = text_value(r);
         else if (slice_is(key, "processes"))
             read_processes(r);
         else
@@ -393,6 +483,7 @@ uint32_t dump_in_read(struct fleet *f, struct json_in *j, uint32_t input, bool *
         fleet_drop_process(f);
     for (size_t i = before; i < f->n_processes; i++) {
         f->processes[i].host = host;
+        f->processes[i].machine = *fleet_see_text(f, boot) ? boot : host;
         f->processes[i].time = time;
     }
     free(r);

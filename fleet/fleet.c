@@ -117,7 +117,10 @@ struct fleet_process *fleet_add_process(struct fleet *f, const struct fleet_proc
     ret->first_thread = (uint32_t)f->n_threads;
     ret->first_line = (uint32_t)f->n_lines;
     ret->first_connection = (uint32_t)f->n_connections;
-    ret->n_connections = 0;
+    ret->first_shared = (uint32_t)f->n_shared;
+    ret->first_link = (uint32_t)f->n_links;
+    ret->first_remote = (uint32_t)f->n_remotes;
+    ret->n_connections = ret->n_shared = 0;
     ret->n_threads = 0;
     return ret;
 }
@@ -132,6 +135,10 @@ void fleet_describe_process(struct fleet *f, const struct fleet_process *p)
     last->first_line = before.first_line;
     last->first_connection = before.first_connection;
     last->n_connections = before.n_connections;
+    last->first_shared = before.first_shared;
+    last->n_shared = before.n_shared;
+    last->first_link = before.first_link;
+    last->first_remote = before.first_remote;
 }
 
 static void keep_lines(struct fleet *f, const struct fleet_stack *s)
@@ -165,12 +172,45 @@ void fleet_add_connection(struct fleet *f, const char *local, const char *remote
     f->processes[f->n_processes - 1].n_connections++;
 }
 
+void fleet_add_shared(struct fleet *f, uint32_t file)
+{
+    f->full |= f->n_shared == MOST_THREADS;
+    if (f->full)
+        return;
+    f->shared = array_reserve(f->shared, &f->shared_capacity, f->n_shared + 1, sizeof *f->shared);
+    f->shared[f->n_shared++] = file;
+    f->processes[f->n_processes - 1].n_shared++;
+}
+
+void fleet_add_remote(struct fleet *f, const char *remote)
+{
+    f->full |= f->n_remotes == MOST_THREADS;
+    if (f->full)
+        return;
+    f->remotes =
+        array_reserve(f->remotes, &f->remotes_capacity, f->n_remotes + 1, sizeof *f->remotes);
+    f->remotes[f->n_remotes++] = fleet_text(f, remote);
+}
+
+uint32_t fleet_add_link(struct fleet *f, const struct fleet_link *link)
+{
+    f->full |= f->n_links == MOST_THREADS;
+    if (f->full)
+        return FLEET_NONE;
+    f->links = array_reserve(f->links, &f->links_capacity, f->n_links + 1, sizeof *f->links);
+    f->links[f->n_links] = *link;
+    return (uint32_t)f->n_links++;
+}
+
 void fleet_drop_process(struct fleet *f)
 {
     const struct fleet_process *p = &f->processes[--f->n_processes];
     f->n_threads = p->first_thread;
     f->n_lines = p->first_line;
     f->n_connections = p->first_connection;
+    f->n_shared = p->first_shared;
+    f->n_links = p->first_link;
+    f->n_remotes = p->first_remote;
 }
 
 void fleet_release(struct fleet *f)
@@ -189,6 +229,9 @@ void fleet_release(struct fleet *f)
     free(f->lines);
     free(f->dimensions);
     free(f->connections);
+    free(f->shared);
+    free(f->links);
+    free(f->remotes);
     free(f->inputs);
     *f = (struct fleet){0};
 }

@@ -36,21 +36,33 @@ struct fleet_thread {
     int64_t tid;
     int64_t other_pid, other_tid; /* for whom it waits; 0: not said */
     uint32_t remote;              /* of the connection that it waits for: a text, or FLEET_NONE */
+    uint32_t link; /* what else leads to other processes: of the fleet's; FLEET_NONE */
     enum fleet_ran ran;
     bool complete;
     bool task; /* of asyncio: no thread */
+};
+
+/* A wait that others can end, though none is named. */
+struct fleet_link {
+    uint32_t file, offset; /* of the word in shared memory: texts; FLEET_NONE: it is no such wait */
+    uint32_t first_remote, n_remotes; /* of the fleet's: of the connections that are polled */
+    int64_t owner; /* of the lock there, in the pid namespace of who has it; 0: not said */
+    bool polls, more, listens; /* MORE: than these connections */
 };
 
 /* A process in one dump. */
 struct fleet_process {
     int64_t rank, world, local_rank; /* −1: not said */
     int64_t pid;
-    uint32_t host, command, time;             /* texts; "" if not said */
+    uint32_t host, machine, command, time;    /* texts; "" if not said */
+    int64_t net_ns;                           /* its network namespace; 0: not said */
     uint32_t input;                           /* which one */
     uint32_t document;                        /* of the whole fleet */
     uint32_t first_thread, n_threads;         /* the main thread is the first */
     uint32_t first_dimension, n_dimensions;   /* of the fleet's */
     uint32_t first_connection, n_connections; /* of the fleet's */
+    uint32_t first_shared, n_shared;          /* of the fleet's */
+    uint32_t first_link, first_remote;        /* of the fleet's: those of its threads */
     uint32_t first_line;                      /* of the main thread: fleet.lines, outermost first */
     bool inherits;                            /* its rank is another process's */
     bool cut;                                 /* the input ended within it */
@@ -89,6 +101,10 @@ struct fleet { /* zero-initialise */
     size_t n_processes, processes_capacity;
     struct fleet_connection *connections;
     size_t n_connections, connections_capacity;
+    struct fleet_link *links;
+    size_t n_links, links_capacity;
+    uint32_t *shared, *remotes; /* texts: files by which processes share memory; ends */
+    size_t n_shared, shared_capacity, n_remotes, remotes_capacity;
     struct fleet_dimension *dimensions;
     size_t n_dimensions, dimensions_capacity;
     uint32_t *lines;
@@ -122,6 +138,11 @@ struct fleet_process *fleet_add_process(struct fleet *f, const struct fleet_proc
 void fleet_add_thread(struct fleet *f, const struct fleet_thread *t, const struct fleet_stack *s);
 /* Adds one of the last process. */
 void fleet_add_connection(struct fleet *f, const char *local, const char *remote);
+void fleet_add_shared(struct fleet *f, uint32_t file);
+/* Adds one to what is polled; the last ones are those of the link that is added next. */
+void fleet_add_remote(struct fleet *f, const char *remote);
+/* Returns the link's number; FLEET_NONE: there is no room. */
+uint32_t fleet_add_link(struct fleet *f, const struct fleet_link *link);
 /* Sets what P says of the last process, but for its threads. */
 void fleet_describe_process(struct fleet *f, const struct fleet_process *p);
 /* Takes the last process and its threads away. */

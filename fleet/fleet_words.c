@@ -166,7 +166,7 @@ void fleet_words_add_chain(const struct fleet *f, const struct verdict *v, struc
         text_addf(out, "%zu %s wait, straight or through others, for ", c->waiting,
                   v->members.ranked ? "ranks" : "processes");
     for (uint32_t i = 0; i < v->members.n; i++) {
-        if (!wait_chain_is_end(c, v->members.items[i].last) || n == MOST_SHOWN)
+        if (!c->is_end[v->members.items[i].last] || n == MOST_SHOWN)
             continue;
         text_add(out, n++ ? ", " : "");
         add_chain_end(f, v, i, out);
@@ -175,6 +175,24 @@ void fleet_words_add_chain(const struct fleet *f, const struct verdict *v, struc
         text_addf(out, "process %lld", (long long)f->processes[c->end].pid);
     if (c->circle)
         text_addf(out, "%s in a circle", c->waiting ? ", which wait" : " wait");
+}
+
+void fleet_words_add_peers(const struct verdict *v, const struct verdict_class *c, struct text *out)
+{
+    uint32_t least = 0;
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < c->n; i++) {
+        uint32_t process = v->members.items[v->order[c->first + i]].last;
+        uint32_t n = v->chain.any_of[process];
+        if (!n || v->chain.next[process] != FLEET_NONE)
+            return;
+        least = !least || n < least ? n : least;
+        most = n > most ? n : most;
+    }
+    text_addf(out, ", for any of %u", least);
+    if (most > least)
+        text_addf(out, " to %u", most);
+    text_add(out, " others");
 }
 
 void fleet_words_add_input(const struct fleet_input *in, struct text *out)

@@ -29,5 +29,9 @@ void fleet_words_add_way(const struct fleet *f, const struct verdict_class *c, s
 /* Appends where most chains of waits end: "7 ranks wait, straight or through others, for rank 3
  * (node0)".  Nothing where nobody waits for another. */
 void fleet_words_add_chain(const struct fleet *f, const struct verdict *v, struct text *out);
+/* Appends ", for any of 3 others" if any of several processes could end the wait of each of C, so
+ * that none is named. */
+void fleet_words_add_peers(const struct verdict *v, const struct verdict_class *c,
+                           struct text *out);
 /* Appends what is wrong with an input: "x.json: it ends within a text (dump 3)". */
 void fleet_words_add_input(const struct fleet_input *in, struct text *out);

@@ -42,6 +42,7 @@ static struct gathering *gathering_new(struct fleet *f, uint32_t input)
                                         .world = -1,
                                         .local_rank = -1,
                                         .host = none,
+                                        .machine = none,
                                         .command = none,
                                         .time = none,
                                         .input = input,
@@ -67,7 +68,7 @@ static void end_process(struct gathering *g, bool cut)
 static void end_thread(struct gathering *g, struct fleet_thread *t, bool active, bool main)
 {
     t->complete = true;
-    t->remote = FLEET_NONE;
+    t->remote = t->link = FLEET_NONE;
     t->wait = active ? fleet_wait(g->fleet, "runs", "runs", DOES_RUN)
                      : fleet_wait(g->fleet, "is idle", "is idle", DOES_AWAIT);
     if (g->n == MOST_THREADS)

@@ -303,7 +303,7 @@ static bool chain_tells(const struct judge *j)
 
 static uint64_t chain_key(const struct judge *j, size_t member)
 {
-    return wait_chain_is_end(&j->v->chain, j->v->members.items[member].last) ? 2 : 1;
+    return j->v->chain.is_end[j->v->members.items[member].last] ? 2 : 1;
 }
 
 /* ---- the verdict ---- */
@@ -382,7 +382,7 @@ static bool ends_chains(const struct judge *j, size_t i)
 {
     const struct verdict_class *c = &j->v->classes[i];
     for (uint32_t k = 0; k < c->n; k++)
-        if (wait_chain_is_end(&j->v->chain, j->v->members.items[j->v->order[c->first + k]].last))
+        if (j->v->chain.is_end[j->v->members.items[j->v->order[c->first + k]].last])
             return true;
     return false;
 }

@@ -5,16 +5,17 @@
 #include "fleet/members.h"
 
 struct wait_chain {
-    uint32_t *next; /* by process of the fleet: for which one its main thread waits; FLEET_NONE */
-    uint32_t *ends; /* by process: where its chain ends: that process, or one of a circle */
-    uint32_t end;   /* where most members' chains end; FLEET_NONE: nobody waits for another */
-    size_t waiting; /* members whose chains end there, without itself or the circle */
-    bool circle;    /* END is one of a circle */
+    uint32_t *next;   /* by process of the fleet: for which one its main thread waits; FLEET_NONE */
+    uint32_t *ends;   /* by process: where its chain ends: that process, or one of a circle */
+    uint32_t *any_of; /* by process: one of how many others can end its wait; 0: one, or unknown */
+    bool *is_end;     /* by process: is it where most chains end, or one of that circle? */
+    uint32_t end;     /* where most members' chains end; FLEET_NONE: nobody waits for another */
+    size_t waiting;   /* members whose chains end there, without itself or the circle */
+    bool circle;      /* END is one of a circle */
 };
 
-/* Finds them by the threads and processes that waits name, and by TCP connections, of which each
- * end has the other one's addresses.  RET is released by wait_chain_release(). */
+/* Finds them by what waits name, and by what processes share (fleet/wait_peers.h).  Of several that
+ * could end a wait it is the one that does not wait for the waiter itself, if there is one such.
+ * RET is released by wait_chain_release(). */
 void wait_chain_find(const struct fleet *f, const struct members *m, struct wait_chain *ret);
-/* Is PROCESS where most chains end, or one of that circle? */
-bool wait_chain_is_end(const struct wait_chain *c, uint32_t process);
 void wait_chain_release(struct wait_chain *c);

@@ -68,6 +68,7 @@ class JobTest(FolderTest):
         self.assertEqual(as_json["headline"], said.first)
         for file in folder.iterdir():
             file.unlink()
+        self.said, self.as_json = said, as_json
         return said
 
     def expect(self, first, dumps):
