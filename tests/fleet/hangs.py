@@ -35,7 +35,8 @@ barrier 8 wait_for_thread 1    star 6 run_command 2           ring 8 ask_server 
 barrier 6 ask_server 5         star 8 write_log 4             ring 4 ask_debugger 2
 star 16 finish_early 8         ring 6 finish_early 1          barrier 8 wait_for_worker 6
 ring 16 hold_the_gil 12        spin 4 load_batch 2            spin 6 stop 1
-spin 4 die 0
+spin 4 die 0                   hub 8 load_batch 3             hub 6 compute 5
+hub 16 stop 9                  hub 8 missing_collective 2
 """
 # In two rounds: the others spin, so that one look finds all running.
 TWICE = """
@@ -44,10 +45,12 @@ spin 4 compute 3    spin 4 collect_garbage 1    ring 8 compute 2
 HEALTHY = """
 ring 4 uneven    star 8 uneven    barrier 16 uneven    ring 64 uneven    ring 8 long_steps
 star 6 load_evenly    barrier 8 serve    star 8 master    ring 6 sleepers    ring 4 spin
+hub 8 uneven
 """
 # The odd one's connections stay as they were.
-RING_FAULTS = ("stop", "load_batch", "back_off", "compute")
-QUICK = ["ring 8 missing_collective", "star 8 fifo", "barrier 4 compute", "pipeline 8 die",
+CHAIN_FAULTS = ("stop", "load_batch", "back_off", "compute")
+QUICK = ["ring 8 missing_collective", "star 8 fifo", "barrier 4 compute", "hub 8 load_batch",
+         "pipeline 8 die",
          "ring 4 stop", "star 6 run_command", "ring 4 uneven", "barrier 8 serve"]
 
 
@@ -106,7 +109,7 @@ def look_at(way, ranks, fault, odd="-1", rounds=1):
         if rounds == 2:
             time.sleep(BETWEEN_ROUNDS_S)
             lines += dump_all(job.first.split())
-        elif way == "ring" and fault in RING_FAULTS:
+        elif way == "ring" and fault in CHAIN_FAULTS:
             check_connections(lines)
         return report(lines)
 
@@ -120,9 +123,11 @@ def is_right(text, odd):
 
 
 def check_chain(case, text):
-    """In a ring of processes of this host each wait leads to the next: they end at the odd one."""
+    """In a ring of processes of this host each wait leads to the next, rank 0 of a hub waits for
+    the one that does not wait for it, and those at a barrier for the one that is not there: they
+    end at the odd one."""
     way, ranks, fault, odd = case[:4]
-    if way == "ring" and fault in RING_FAULTS:
+    if way in ("ring", "hub", "barrier") and fault in CHAIN_FAULTS:
         end = f"{int(ranks) - 1} ranks wait, straight or through others, for rank {odd} ("
         assert end in text, text
 

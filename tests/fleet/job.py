@@ -1,14 +1,15 @@
 """A job of some ranks that compute and talk to each other, and a fault of one of them.
 
-usage: job.py WAY RANKS FAULT ODD: the WAY that they talk (ring, star, barrier, pipeline, spin), the
-FAULT that rank ODD has in its third step, a function below; "none" is a job without one.  Prints
-the pids of the ranks, in their order, when the fault has begun; ends with its stdin.
+usage: job.py WAY RANKS FAULT ODD: the WAY that they talk, a class below, the FAULT that rank ODD has
+in its third step, a function below; "none" is a job without one.  Prints the pids of the ranks, in
+their order, when the fault has begun; ends with its stdin.
 """
 import fcntl
 import gc
 import multiprocessing
 import os
 import queue
+import select
 import signal
 import socket
 import subprocess
@@ -89,6 +90,29 @@ class Star:
             peer.sendall(b"x" * size)
 
 
+class Hub(Star):
+    """Rank 0 takes what comes first, of whom it may be, and answers when it has all."""
+
+    def all_reduce(self, size=BYTES):
+        if self.rank:
+            super().all_reduce(size)
+            return
+        waiting = dict.fromkeys(self.others, size)
+        with select.epoll() as events:
+            for peer in waiting:
+                events.register(peer, select.EPOLLIN)
+            by_fd = {peer.fileno(): peer for peer in waiting}
+            while waiting:
+                for fd, _ in events.poll():
+                    peer = by_fd[fd]
+                    waiting[peer] -= len(receive(peer, min(waiting[peer], BYTES // 4)))
+                    if not waiting[peer]:
+                        events.unregister(peer)
+                        del waiting[peer]
+        for peer in self.others:
+            peer.sendall(b"x" * size)
+
+
 class Meeting:
     """A barrier in memory that all share."""
 
@@ -132,7 +156,8 @@ class Spin:
             pass
 
 
-WAYS = {"ring": Ring, "star": Star, "barrier": Meeting, "pipeline": Pipeline, "spin": Spin}
+WAYS = {"ring": Ring, "star": Star, "hub": Hub, "barrier": Meeting, "pipeline": Pipeline,
+        "spin": Spin}
 
 
 # ---- faults ----
