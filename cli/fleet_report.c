@@ -40,8 +40,7 @@ int fleet_report_main(const struct options *o)
     struct fleet f = {0};
     struct verdict v;
     struct err err = {0};
-    for (size_t i = 0; i < o->inputs.n; i++)
-        inputs_read(&f, o->inputs.words[i]);
+    inputs_read(&f, o->inputs.words, o->inputs.n);
     int code = o->map ? rank_map_read(&f, o->map, &err) : 0;
     if (code < 0) {
         terminal_error("%s", err.text);

@@ -236,6 +236,7 @@ static void end_thread(struct reader *r, struct fleet_thread *t, const struct wa
     t->remote = *w->remote ? fleet_text(r->fleet, w->remote) : FLEET_NONE;
     t->link = link_of(r->fleet, w);
     fleet_add_thread(r->fleet, t, &r->stack);
+    byte_source_bears(r->j->source);
 }
 
 /* A thread is added before its tasks are read, so that the main thread comes first. */

@@ -10,10 +10,17 @@
 #include "base/text.h"
 #include "fleet/readers.h"
 
-enum { MOST_LEVELS = 8 };
+enum { MOST_LEVELS = 8, MOST_INPUTS = 1 << 20 };
+
+/* The directories and files that were read, so that links to them are not read again. */
+struct reading {
+    struct fleet *f;
+    struct map seen; /* device and inode */
+};
 
 static struct fleet_input *add_input(struct fleet *f, const char *name)
 {
+    f->full |= f->n_inputs == MOST_INPUTS;
     f->inputs = array_reserve(f->inputs, &f->inputs_capacity, f->n_inputs + 1, sizeof *f->inputs);
     struct fleet_input *in = &f->inputs[f->n_inputs++];
     *in = (struct fleet_input){.name = xstrdup(name)};
@@ -86,12 +93,14 @@ static void read_source(struct fleet *f, struct byte_source *s)
 {
     struct json_in *j = xcalloc(1, sizeof *j);
     j->source = s;
-    for (skip_spaces(s); byte_source_more(s); skip_spaces(s))
+    for (skip_spaces(s); !f->full && byte_source_more(s); skip_spaces(s))
         read_document(f, s, j);
     free(j);
     struct fleet_input *in = &f->inputs[f->n_inputs - 1];
-    if (s->error)
-        note(in, s->error == -EBADMSG ? "its compressed bytes are damaged" : strerror(-s->error));
+    if (s->wrong) {
+        in->wrong = NULL; /* what this led to */
+        note(in, s->wrong);
+    }
     note(in, !in->documents ? "it is empty" : NULL);
     if (f->full)
         note(in, "it is one too many: not all of it is counted");
@@ -116,44 +125,74 @@ static int is_visible(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
-static void read_path(struct fleet *f, const char *path, unsigned levels);
+/* Was what ST is of read before? */
+static bool was_read(struct reading *r, const struct stat *st)
+{
+    uint64_t unused;
+    uint64_t key = hash_u64(hash_u64(st->st_dev) ^ st->st_ino);
+    if (map_get(&r->seen, key, &unused))
+        return true;
+    map_put(&r->seen, key, 1);
+    return false;
+}
+
+static void read_path(struct reading *r, const char *path, unsigned levels);
 
 /* LEVELS: of directories that may still be below. */
-static void read_directory(struct fleet *f, const char *path, unsigned levels)
+static void read_directory(struct reading *r, const char *path, unsigned levels)
 {
     struct dirent **entries = NULL;
     int n = scandir(path, &entries, is_visible, alphasort);
     if (n < 0)
-        note(add_input(f, path), strerror(errno));
+        note(add_input(r->f, path), strerror(errno));
     for (int i = 0; i < n; i++) {
         char *file = xasprintf("%s/%s", path, entries[i]->d_name);
-        read_path(f, file, levels);
+        if (!r->f->full)
+            read_path(r, file, levels);
         free(file);
         free(entries[i]);
     }
     free(entries);
     if (n == 0)
-        note(add_input(f, path), "there is no file in it");
+        note(add_input(r->f, path), "there is no file in it");
 }
 
-static void read_path(struct fleet *f, const char *path, unsigned levels)
+/* Why PATH, which is there and was found in a directory if LEVELS is not MOST_LEVELS, is not read;
+ * NULL: it is.  A pipe is read if it is named. */
+static const char *refusal(struct reading *r, const struct stat *st, unsigned levels)
+{
+    bool directory = S_ISDIR(st->st_mode);
+    bool regular = S_ISREG(st->st_mode);
+    if (!directory && !regular && levels < MOST_LEVELS)
+        return "it is no regular file";
+    if (directory && !levels)
+        return "it is too deep below";
+    return (directory || regular) && was_read(r, st) ? "it was read before" : NULL;
+}
+
+static void read_path(struct reading *r, const char *path, unsigned levels)
 {
     struct stat st;
     bool known = stat(path, &st) == 0;
-    if (known && S_ISDIR(st.st_mode)) {
-        if (levels)
-            read_directory(f, path, levels - 1);
-    } else if (!known || S_ISREG(st.st_mode) || levels == MOST_LEVELS) {
-        read_file(f, path); /* a pipe only if it is named */
-    }
+    const char *why = known ? refusal(r, &st, levels) : NULL;
+    if (why)
+        note(add_input(r->f, path), why);
+    else if (known && S_ISDIR(st.st_mode))
+        read_directory(r, path, levels - 1);
+    else
+        read_file(r->f, path);
 }
 
-void inputs_read(struct fleet *f, const char *path)
+void inputs_read(struct fleet *f, const char *const *paths, size_t n)
 {
-    if (str_eq(path, "-"))
-        read_file(f, path);
-    else
-        read_path(f, path, MOST_LEVELS);
+    struct reading r = {.f = f};
+    for (size_t i = 0; i < n && !f->full; i++) {
+        if (str_eq(paths[i], "-"))
+            read_file(f, paths[i]);
+        else
+            read_path(&r, paths[i], MOST_LEVELS);
+    }
+    map_release(&r.seen);
 }
 
 void inputs_read_bytes(struct fleet *f, const char *name, const char *s, size_t len)

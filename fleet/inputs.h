@@ -4,8 +4,9 @@
 
 #include "fleet/fleet.h"
 
-/* Reads PATH: a file, plain or compressed by gzip, with any number of dumps one after the other; a
- * directory with such files, also in some levels of directories below; "-": standard input. */
-void inputs_read(struct fleet *f, const char *path);
+/* Reads N PATHS, each a file, plain or compressed by gzip, with any number of dumps one after the
+ * other; a directory with such files, also in some levels of directories below; "-": standard
+ * input.  Each file is read once, whatever leads to it. */
+void inputs_read(struct fleet *f, const char *const *paths, size_t n);
 /* The same of bytes: LEN bytes at S, called NAME. */
 void inputs_read_bytes(struct fleet *f, const char *name, const char *s, size_t len);

@@ -161,6 +161,7 @@ static void read_thread(struct gathering *g, struct json_in *j)
     g->process.pid = pid;
     struct fleet_thread t = {.name = fleet_text(g->fleet, name), .tid = tid};
     end_thread(g, &t, active, str_eq(name, "MainThread") || (tid && tid == pid));
+    byte_source_bears(j->source);
 }
 
 uint32_t pyspy_in_json(struct fleet *f, struct json_in *j, uint32_t input)
@@ -280,8 +281,12 @@ uint32_t pyspy_in_text(struct fleet *f, struct byte_source *s, uint32_t input, c
     *wrong = NULL;
     while (byte_source_more(s) && *s->at != '{' && *s->at != '[') {
         (void)take_line(s, line);
-        if (is_ignored(line) || open_thread(g, &t, line))
+        if (is_ignored(line))
             continue;
+        if (open_thread(g, &t, line)) {
+            byte_source_bears(s);
+            continue;
+        }
         if (t.open && str_starts(line, "    ") && add_frame(g, line))
             continue;
         close_thread(g, &t);

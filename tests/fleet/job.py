@@ -1,8 +1,8 @@
 """A job of some ranks that compute and talk to each other, and a fault of one of them.
 
-usage: job.py WAY RANKS FAULT ODD: the WAY that they talk, a class below, the FAULT that rank ODD has
-in its third step, a function below; "none" is a job without one.  Prints the pids of the ranks, in
-their order, when the fault has begun; ends with its stdin.
+usage: job.py WAY RANKS FAULT ODD: the WAY that they talk, a class below, the FAULT that rank ODD
+has in its third step, a function below; "none" is a job without one.  Prints the pids of the ranks,
+in their order, when the fault has begun; ends with its stdin.
 """
 import fcntl
 import gc

@@ -4,8 +4,10 @@ what must not tell ranks apart, and inputs that are garbled.
 usage: report.py WALLSPY [unittest's arguments]
 """
 import json
+import os
 import pathlib
 import subprocess
+import sys
 import unittest
 
 from dumps import (ENTRY, LIBC, dump, job, loading, native, process, python, thread, waiting,
@@ -492,6 +494,79 @@ class Garbled(JobTest):
         said = report("dumps")
         self.assertRegex(said.first, "^rank 1 ")
         self.assertIn("not read to the end: 1\n", said.text)
+
+    def test_compressed_bytes_that_are_cut(self):
+        write(pathlib.Path("dumps"), job(4, {1: loading()}), compressed=True)
+        victim = pathlib.Path("dumps/00003.json.gz")
+        victim.write_bytes(victim.read_bytes()[:-20])
+        self.assertIn("  dumps/00003.json.gz: its compressed bytes end too early\n",
+                      report("dumps").text)
+
+    def test_forms_mixed_in_one_input(self):
+        lines = [json.dumps(one) for one in job(6, {3: loading()})]
+        text = TEXT.format(pid=9, name="all_reduce", line=9)
+        mixed = "\n".join([lines[0], text, lines[1], '[{"pid":8,"frames":[]}]', *lines[2:4], "junk",
+                           json.dumps({"schema": "report/1", "classes": []}), *lines[4:], "{"])
+        said = report("-", stdin=mixed.encode())
+        self.assertRegex(said.first, "^rank 3 ")
+        self.assertIn("2 processes without a rank, and not compared\n", said.text)
+        self.assertIn("1 input, 11 dumps, 8 processes; not read to the end: 1\n", said.text)
+
+    def test_links_in_circles(self):
+        folder = pathlib.Path("dumps")
+        write(folder / "a" / "b", job(4, {1: loading()}))
+        (folder / "again").symlink_to("a")
+        (folder / "a" / "b" / "up").symlink_to("../..")
+        (folder / "self").symlink_to("self")
+        (folder / "copy.json").symlink_to("a/b/00002.json")
+        said = report(folder)
+        self.assertRegex(said.first, "^rank 1 ")
+        self.assertIn("8 inputs, 4 dumps, 4 processes; not read to the end: 4\n", said.text)
+        for line in ("  dumps/a/b/up: it was read before\n", "  dumps/again: it was read before\n",
+                     "  dumps/copy.json: it was read before\n",
+                     "  dumps/self: Too many levels of symbolic links\n"):
+            self.assertIn(line, said.text)
+
+    def test_what_is_no_file(self):
+        folder = pathlib.Path("dumps")
+        write(folder, job(4, {1: loading()}))
+        os.mkfifo(folder / "pipe")
+        (folder / "zero").symlink_to("/dev/zero")
+        deep = folder / "/".join("123456789")
+        deep.mkdir(parents=True)
+        said = report(folder, "/dev/zero", "/dev/null")
+        for line in ("  dumps/pipe: it is no regular file\n",
+                     "  dumps/zero: it is no regular file\n",
+                     "  dumps/1/2/3/4/5/6/7/8: it is too deep below\n",
+                     "  /dev/zero: there is no dump in 64 MiB of it\n",
+                     "  /dev/null: it is empty\n"):
+            self.assertIn(line, said.text)
+        self.assertRegex(said.first, "^rank 1 ")
+
+    def test_streams_that_never_end(self):
+        for begin, again in (b"", b"y\n"), (b'{"schema":"dump/1","processes":[{}', b",{}"), (
+                b'{"schema":"dump/1","processes":[{"threads":[{"frames":[{}', b",{}"), (
+                b"[", b"["), (b'"', b"x"), (b'[{"frames":[{}', b",{}"):
+            command = [sys.executable, "-c", "import sys\nsys.stdout.buffer.write(%r)\n"
+                       "while 1: sys.stdout.buffer.write(%r * 99999)" % (begin, again)]
+            with self.subTest(begin), subprocess.Popen(
+                    command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as endless:
+                done = subprocess.run([programs["wallspy"], "report", "-"], stdin=endless.stdout,
+                                      capture_output=True, timeout=60, check=False)
+                endless.kill()
+                self.assertEqual(done.returncode, 6)
+                self.assertIn(b"standard input: there is no dump in 64 MiB of it", done.stdout)
+
+    def test_many_files_of_which_half_are_garbage(self):
+        folder = pathlib.Path("dumps")
+        dumps = job(5000, {4711: loading()}, per_host=8)
+        bad = ["", "junk\n", "{", "\x1f\x8b", '{"schema":"dump/1"', "[1,2"]
+        write(folder, [one for i, good in enumerate(dumps) for one in (good, bad[i % len(bad)])])
+        said = report(folder)
+        self.assertRegex(said.first, "^rank 4711 ")
+        self.assertIn("10000 inputs, ", said.text)
+        self.assertIn(" 5000 processes; not read to the end: 5000\n", said.text)
+        self.assertIn("  and 4992 more: --json\n", said.text)
 
     def test_exit_codes(self):
         pathlib.Path("garbled").write_text("nothing", encoding="utf-8")
