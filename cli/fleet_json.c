@@ -222,6 +222,7 @@ static void write_verdict(struct json *j, const struct fleet *f, const struct ve
     json_int_field(j, "compared", (int64_t)v->members.n);
     json_int_field(j, "stand_still", (int64_t)v->n_still);
     json_int_field(j, "not_compared", (int64_t)v->members.aside);
+    json_int_field(j, "twice", (int64_t)v->members.twice);
     json_int_field(j, "world_size", v->members.world);
     json_int_field(j, "rounds", (int64_t)v->n_rounds);
 }

@@ -157,6 +157,9 @@ static void add_inputs(const struct fleet *f, const struct verdict *v, size_t wi
 /* Nothing where all were compared. */
 static void add_aside_words(const struct verdict *v, struct text *words)
 {
+    if (v->members.twice)
+        text_addf(words, "%zu process%s of a second job here? Other processes have these ranks. ",
+                  v->members.twice, v->members.twice == 1 ? "" : "es");
     if (v->members.aside)
         text_addf(words, "%zu process%s %s, and not compared", v->members.aside,
                   v->members.aside == 1 ? "" : "es",
@@ -210,7 +213,7 @@ static void add_line(struct text *words, size_t indent, struct text *out)
 static void add_brief_classes(const struct fleet *f, const struct verdict *v, struct text *words,
                               struct text *out)
 {
-    enum { SMALLEST = 4, MEMBERS_COLUMNS = 28, INDENT = 2 };
+    enum { SMALLEST = 4, MEMBERS_COLUMNS = 32, INDENT = 2 };
     size_t last = v->n_classes - 1;
     size_t smallest = v->odd < SMALLEST ? SMALLEST : SMALLEST - 1;
     size_t left_out = 0;

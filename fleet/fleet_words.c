@@ -70,11 +70,14 @@ void fleet_words_add_members(const struct fleet *f, const struct verdict *v,
             add_range(fleet_words_number(f, v, order[k]), fleet_words_number(f, v, order[to]), out);
             k = to + 1;
         }
-        if (*host) {
-            text_add(out, " (");
-            add_tame(out, host);
-            text_add(out, ")");
-        }
+        /* Of one alone the pid: it is the next that a reader asks for. */
+        bool pid = ranked && c->n == 1;
+        text_add(out, *host || pid ? " (" : "");
+        add_tame(out, host);
+        if (pid)
+            text_addf(out, "%spid %lld", *host ? ", " : "",
+                      (long long)verdict_process(f, v, order[i])->pid);
+        text_add(out, *host || pid ? ")" : "");
         i = end;
     }
 }

@@ -10,7 +10,7 @@ void fleet_words_add_member(const struct fleet *f, const struct verdict *v, uint
 /* Its rank, or its pid. */
 int64_t fleet_words_number(const struct fleet *f, const struct verdict *v, uint32_t member);
 const char *fleet_words_host(const struct fleet *f, const struct verdict *v, uint32_t member);
-/* Appends the members of C: "0-3 (node1), 4-7 (node2)". */
+/* Appends the members of C: "0-3 (node1), 4-7 (node2)"; of one rank "3 (node1, pid 4711)". */
 void fleet_words_add_members(const struct fleet *f, const struct verdict *v,
                              const struct verdict_class *c, struct text *out);
 /* Appends N ascending ranks: "3, 9-12". */

@@ -106,6 +106,7 @@ static void place(struct finder *find, uint32_t i)
     if (m->ranked && map_get(&find->by_rank, in_document, &at)) {
         m->next_helper[i] = m->items[at].helpers;
         m->items[at].helpers = i;
+        m->twice += !p->inherits;
         return;
     }
     if (map_get(&find->by_key, key_of(find->f, p), &at)) {

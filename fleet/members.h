@@ -18,6 +18,9 @@ struct members {
     int64_t *absent;       /* ranks that sent nothing, ascending */
     size_t n_absent, absent_capacity;
     size_t aside; /* processes that are no ranks: launchers, and of other command lines */
+    size_t
+        twice; /* processes that have a rank which another one of their dump has, too, and did not
+                     inherit it: there are two jobs */
     bool ranked;
 };
 

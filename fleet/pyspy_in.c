@@ -295,5 +295,7 @@ uint32_t pyspy_in_text(struct fleet *f, struct byte_source *s, uint32_t input, c
     }
     close_thread(g, &t);
     end_process(g, false);
+    if (*wrong && !g->added)
+        *wrong = "it is no dump of wallspy (--json) or py-spy";
     return gathering_free(g);
 }

@@ -211,6 +211,14 @@ class Odd(JobTest):
         said = self.expect("^rank 3 ", dumps)
         self.assertNotIn("sent nothing", said.text)
 
+    def test_a_second_job_in_the_same_dump(self):
+        dumps = [dump([process(rank, [loading() if rank == 3 else waiting()], world=4, pid=pid)
+                       for rank in range(4) for pid in (100 + rank, 200 + rank)])]
+        said = self.expect("^rank 3 ", dumps)
+        self.assertIn("4 processes of a second job here? Other processes have these ranks.",
+                      " ".join(said.text.split()))
+        self.assertEqual(self.as_json["twice"], 4)
+
     def test_a_launcher_is_no_rank(self):
         launcher = process(None, [thread(1, [native("wait4"), python("wait", 3)], call="wait4",
                                          path="", kind="child")], pid=1)
@@ -443,7 +451,8 @@ class Bounds(JobTest):
         self.assertEqual([c["members"][0]["rank"] for c in said["classes"] if c["odd"]], [90])
         brief = report("--brief", "-", stdin=lines)
         self.assertLessEqual(len(brief.lines), 12)
-        self.assertIn("  1 rank: 90 (node0): step train.py:19 > load_batch, in read\n", brief.text)
+        self.assertIn("  1 rank: 90 (node0, pid 1090): step train.py:19 > load_batch, in read\n",
+                      brief.text)
         self.assertIn(" ranks in 95 other places: --json\n", brief.text)
 
     def test_brief(self):
@@ -453,11 +462,11 @@ class Bounds(JobTest):
         write(folder, good + bad)
         self.assertEqual(report(folder, "--brief").lines, [
             "rank 3 (node0): load_batch train.py:5, in read; 6 others: all_reduce train.py:9",
-            "  1 rank: 3 (node0): load_batch train.py:5, in read of /data/shard-7.bin",
+            "  1 rank: 3 (node0, pid 1003): load_batch train.py:5, in read",
             "  6 ranks: 0-2 (node0), 4, 5, 7 (node1): all_reduce train.py:9, in recvfrom",
             "1 of 8 ranks sent nothing: 6",
             "11 inputs, 11 dumps, 7 processes; not read to the end: 4",
-            "  dumps/00007.json: it has lines that are no part of a dump; dumps/00008.json:…"])
+            "  dumps/00007.json: it is no dump of wallspy (--json) or py-spy; dumps/00008.j…"])
 
 
 class Garbled(JobTest):
@@ -471,7 +480,7 @@ class Garbled(JobTest):
                '{"schema":"dump/1","processes":[]}']
         said = self.expect("^rank 1 ", good + bad)
         self.assertIn(f"not read to the end: {len(bad)}\n", said.text)
-        self.assertIn("00004.json: it has lines that are no part of a dump\n", said.text)
+        self.assertIn("00004.json: it is no dump of wallspy (--json) or py-spy\n", said.text)
         self.assertRegex(said.text, r"00005\.json: it ends too early\n")
 
     def test_a_dump_that_is_cut_has_the_threads_before(self):
