@@ -179,6 +179,17 @@ static void write_absent(struct json *j, const struct members *m)
     json_end_array(j);
 }
 
+static void write_outside(struct json *j, const struct fleet *f, const struct outside *o)
+{
+    struct text words = {0};
+    if (o->remote != FLEET_NONE)
+        text_add(&words, fleet_see_text(f, o->remote));
+    else if (o->pid)
+        text_addf(&words, "process %lld", (long long)o->pid);
+    json_string_field(j, "outside", words.len ? words.s : NULL);
+    text_release(&words);
+}
+
 static void write_chain(struct json *j, const struct fleet *f, const struct verdict *v)
 {
     const struct wait_chain *c = &v->chain;
@@ -190,6 +201,7 @@ static void write_chain(struct json *j, const struct fleet *f, const struct verd
     json_object(j);
     json_int_field(j, "waiting", (int64_t)c->waiting);
     json_bool_field(j, "circle", c->circle);
+    write_outside(j, f, &c->outside[c->end]);
     json_key(j, "at");
     json_array(j);
     for (uint32_t i = 0, n = 0; i < f->n_processes && n < MOST_ITEMS; i++) {

@@ -178,6 +178,15 @@ void fleet_words_add_chain(const struct fleet *f, const struct verdict *v, struc
         text_addf(out, "process %lld", (long long)f->processes[c->end].pid);
     if (c->circle)
         text_addf(out, "%s in a circle", c->waiting ? ", which wait" : " wait");
+    const struct outside *outside = &c->outside[c->end];
+    if (outside->remote == FLEET_NONE && !outside->pid)
+        return;
+    text_add(out, ", which waits for ");
+    if (outside->remote != FLEET_NONE)
+        add_tame(out, fleet_see_text(f, outside->remote));
+    else
+        text_addf(out, "process %lld", (long long)outside->pid);
+    text_add(out, ", of no dump");
 }
 
 void fleet_words_add_peers(const struct verdict *v, const struct verdict_class *c, struct text *out)

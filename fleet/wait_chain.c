@@ -108,6 +108,8 @@ static void find_next(struct finder *find, struct wait_peers *w)
     for (uint32_t i = 0; i < find->f->n_processes; i++) {
         wait_peers_find(w, i);
         c->next[i] = w->n_found == 1 ? w->found[0] : FLEET_NONE;
+        if (!w->n_found)
+            c->outside[i] = (struct outside){w->remote, w->pid};
         c->any_of[i] = w->n_found > 1 ? (uint32_t)w->n_found : 0;
         if (w->n_found > 1)
             find->several[find->n_several++] = i;
@@ -123,6 +125,9 @@ void wait_chain_find(const struct fleet *f, const struct members *m, struct wait
     ret->next = xcalloc(n + 1, sizeof *ret->next);
     ret->ends = xcalloc(n + 1, sizeof *ret->ends);
     ret->any_of = xcalloc(n + 1, sizeof *ret->any_of);
+    ret->outside = xcalloc(n + 1, sizeof *ret->outside);
+    for (size_t i = 0; i < n; i++)
+        ret->outside[i].remote = FLEET_NONE;
     ret->is_end = xcalloc(n + 1, sizeof *ret->is_end);
     wait_peers_know(&peers, f, m);
     find_next(&find, &peers);
@@ -142,6 +147,7 @@ void wait_chain_release(struct wait_chain *c)
     free(c->next);
     free(c->ends);
     free(c->any_of);
+    free(c->outside);
     free(c->is_end);
     *c = (struct wait_chain){0};
 }

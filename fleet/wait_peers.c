@@ -135,6 +135,8 @@ void wait_peers_know(struct wait_peers *w, const struct fleet *f, const struct m
 
 static void add_found(struct wait_peers *w, uint32_t waits, uint32_t process)
 {
+    if (process == waits)
+        w->remote = FLEET_NONE; /* it has both ends */
     if (process == waits || w->n_found == MOST_FOUND || w->found_in[process] == w->n_calls)
         return;
     w->found_in[process] = w->n_calls;
@@ -244,8 +246,9 @@ void wait_peers_find(struct wait_peers *w, uint32_t process)
     uint64_t other;
     w->n_found = 0;
     w->n_calls++;
-    if (t->other_pid && t->other_pid != p->pid &&
-        map_get(&w->processes, key_of(p, t->other_pid), &other))
+    w->remote = t->remote;
+    w->pid = t->other_pid == p->pid ? 0 : t->other_pid;
+    if (w->pid && map_get(&w->processes, key_of(p, w->pid), &other))
         add_found(w, process, (uint32_t)other);
     if (!w->n_found && t->remote != FLEET_NONE)
         add_connected(w, process, t->remote);

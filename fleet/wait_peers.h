@@ -20,6 +20,8 @@ struct wait_peers { /* zero-initialise */
     uint32_t n_calls;
     uint32_t *found; /* of the last wait_peers_find(), each once */
     size_t n_found, found_capacity;
+    uint32_t remote; /* of that wait, as it is told: the other end, or FLEET_NONE */
+    int64_t pid;     /* and the process; 0: not told, or itself */
 };
 
 /* Knows the processes of M: those of the last round, and those that help them. */

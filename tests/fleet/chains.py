@@ -106,6 +106,17 @@ class Networks(ChainTest):
         self.assertEqual(self.nexts(self.across(0, (1, 2)) + self.across(2, (3, 4))[:1]), {})
         self.assertEqual(self.nexts(self.across(0, (1, 2)) + self.across(2, (3, 4))[1:]), {})
 
+    def test_somebody_of_no_dump(self):
+        a, b = "10.0.0.1:5000", "10.0.0.9:443"
+        self.nexts([rank(0, 3, to(b), [(a, b)])] + self.pair(1, "127.0.0.1"))
+        self.assertIsNone(self.as_json["waits_end"]["outside"])
+        self.nexts([rank(1, 3, to(b), [(a, b), (b, a)]), *self.pair(0, "127.0.0.1")[:1]])
+        self.assertIsNone(self.as_json["waits_end"])  # it has both ends
+        pair = self.pair(0, "127.0.0.1")
+        pair[1]["processes"][0]["threads"][0]["waits_for"] = {"kind": "pipe", "pid": 812}
+        self.assertEqual(self.nexts(pair), {0: 1})
+        self.assertEqual(self.as_json["waits_end"]["outside"], "process 812")
+
     def test_who_shares_an_end_is_no_other_network(self):
         """A worker that inherited its rank's connections."""
         dumps = self.across(0, (1, 2))

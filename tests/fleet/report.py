@@ -348,8 +348,10 @@ class Chains(JobTest):
 
     def test_the_end_of_a_chain_across_hosts(self):
         said = self.expect(r"^rank 5 .*; 11 others wait for it$", self.ring(12, 5, None))
-        self.assertEqual(said.lines[1], "  11 ranks wait, straight or through others, for rank 5 "
-                                        "(node1)")
+        self.assertEqual(said.lines[1:3], [
+            "  11 ranks wait, straight or through others, for rank 5 (node1), which waits",
+            "    for 192.0.2.1:443, of no dump"])
+        self.assertEqual(self.as_json["waits_end"]["outside"], "192.0.2.1:443")
 
     def test_a_circle_across_hosts(self):
         back = "10.0.1.1:8005"  # rank 5 waits for rank 6
