@@ -221,6 +221,13 @@ class Hostile(ChainTest):
             [p for one in dumps for p in one["processes"]])])
         self.assertIn("wait in a circle", " ".join(said.text.split()))
 
+    def test_very_many_of_each(self):
+        n = 40000
+        ends = [(f"10.0.0.1:{i}", f"10.0.0.2:{i}") for i in range(n)]
+        dumps = [rank(0, 3, poll(*(b for _, b in ends)), ends),
+                 rank(1, 3, None, [end[::-1] for end in ends]), rank(2, 3, None)]
+        self.expect("^all 3 ranks do the same", dumps)
+
     def test_values_of_other_kinds(self):
         bad = [{"kind": "poll", "remotes": [1, None, {}], "more": "x", "listens": 3},
                {"kind": "poll", "remotes": 7}, {"kind": "poll", "remotes": {"a": []}},
