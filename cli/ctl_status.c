@@ -133,7 +133,7 @@ static void write_json(const struct status *s, const struct ctl_progress *progre
 {
     struct json j = {.out = out};
     char utc[CLOCK_UTC_BYTES];
-    clock_utc_text_of(progress->since_utc_ns, utc);
+    clock_utc_ms_text(progress->since_utc_ns, utc);
     json_head(&j, "status/1");
     json_int_field(&j, "pid", getpid());
     write_targets(&j, s);
@@ -209,7 +209,7 @@ static void add_text(const struct status *s, const struct ctl_progress *progress
 {
     char utc[CLOCK_UTC_BYTES];
     struct sampler *sampler = recording_sampler(s->recording);
-    clock_utc_text_of(progress->since_utc_ns, utc);
+    clock_utc_ms_text(progress->since_utc_ns, utc);
     text_addf(out, "wallspy: %d\n", getpid());
     for (size_t i = 0; i < s->n_targets && i < MOST_TARGETS; i++) {
         text_add(out, "target: ");

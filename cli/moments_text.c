@@ -13,7 +13,7 @@ static void add_line(struct text *out, uint64_t utc_ns, const char *words)
 {
     char utc[CLOCK_UTC_BYTES];
     struct text line = {0};
-    clock_utc_text_of((int64_t)utc_ns, utc);
+    clock_utc_ms_text((int64_t)utc_ns, utc);
     text_addf(&line, "%s  ", utc);
     text_add_tame(&line, words, strlen(words));
     text_addf(out, "%*s", INDENT, "");

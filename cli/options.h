@@ -95,8 +95,8 @@ enum options_result {
 /* Reads ARGV, which must outlive RET.  RET is always filled as far as it went, and is released by
  * options_release() whatever the result.  With OPTIONS_RUN: record has either pids or an argv, dump
  * has pids, standby an argv, doctor one pid at most, report inputs, export one input,
- * install-py-spy an argv of one word, ctl any argv or none.  Called by the name py-spy (ARGV[0]), or with that as its
- * first word, it reads py-spy's command line. */
+ * install-py-spy an argv of one word, ctl any argv or none.  Called by the name py-spy (ARGV[0]),
+ * or with that as its first word, it reads py-spy's command line. */
 enum options_result options_parse(struct options *ret, int argc, char *const *argv,
                                   struct err *err);
 void options_release(struct options *o);

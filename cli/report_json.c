@@ -13,6 +13,7 @@
 #include "exporter/findings_block.h"
 #include "profile/kept.h"
 #include "profile/metric_info.h"
+#include "profile/moments.h"
 #include "summary/heaviest_paths.h"
 #include "summary/process_name.h"
 #include "summary/seen.h"
@@ -67,12 +68,12 @@ static void text_field(struct json *j, const char *key, const char *s)
 
 /* ---- the recording ---- */
 
-/* NS behind P's beginning as UTC; null if P does not know. */
-static void write_utc(struct json *j, const char *key, const struct profile *p, int64_t ns)
+/* null: unknown */
+static void write_utc(struct json *j, const char *key, int64_t utc_ns)
 {
     char utc[CLOCK_UTC_BYTES] = "";
-    if (profile_origin(p)->utc_ns)
-        clock_utc_text_of(profile_origin(p)->utc_ns + ns, utc);
+    if (utc_ns)
+        clock_utc_text_of(utc_ns, utc);
     text_field(j, key, utc);
 }
 
@@ -83,7 +84,7 @@ static void write_recording(struct json *j, const struct report_json *r)
     json_string_field(j, "file", r->o->inputs.n ? r->o->inputs.words[0] : NULL);
     text_field(j, "host", profile_metadata_text(r->p, "host"));
     text_field(j, "kernel", profile_metadata_text(r->p, "kernel"));
-    write_utc(j, "started", r->p, -w->from_ns);
+    write_utc(j, "started", w->started_utc_ns);
     seconds_field(j, "seconds", w->whole_ns);
     number_field(j, "rate_hz", profile_number(r->p, METRIC_RATE_HZ));
     json_end_object(j);
@@ -92,11 +93,12 @@ static void write_recording(struct json *j, const struct report_json *r)
 static void write_window(struct json *j, const struct report_json *r)
 {
     const struct window *w = r->window;
+    bool known = profile_origin(r->p)->utc_ns != 0;
     begin_object(j, "window");
     seconds_field(j, "from", w->from_ns);
     seconds_field(j, "to", w->to_ns);
-    write_utc(j, "from_utc", r->p, 0);
-    write_utc(j, "to_utc", r->p, w->to_ns - w->from_ns);
+    write_utc(j, "from_utc", profile_origin(r->p)->utc_ns);
+    write_utc(j, "to_utc", known ? profile_utc_of(r->p, w->to_ns - w->from_ns) : 0);
     json_int_field(j, "threads_without_time", w->cut.left_out);
     seconds_field(j, "counted", w->cut.counted_ns);
     seconds_field(j, "by_samples", w->cut.by_samples_ns);

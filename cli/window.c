@@ -6,6 +6,7 @@
 #include "base/minmax.h"
 #include "cli/quality.h"
 #include "profile/kept.h"
+#include "profile/moments.h"
 
 static const int64_t day_ns = INT64_C(86400) * NS_PER_S;
 static const double nearly_all = 0.995; /* exact: no word about the rest */
@@ -19,9 +20,9 @@ static double seconds(int64_t ns)
 static int64_t of_day(const struct profile *p, int64_t ns)
 {
     int64_t start_ns = profile_origin(p)->utc_ns;
-    int64_t at_ns = start_ns / day_ns * day_ns + ns - start_ns;
-    bool next_day = at_ns < 0 && at_ns + day_ns <= profile_end_ns(p);
-    return next_day ? at_ns + day_ns : at_ns;
+    int64_t utc_ns = start_ns / day_ns * day_ns + ns;
+    bool next_day = utc_ns < start_ns && utc_ns + day_ns <= profile_utc_of(p, profile_end_ns(p));
+    return profile_time_of_utc(p, next_day ? utc_ns + day_ns : utc_ns);
 }
 
 /* Where M is in P's time; NONE_NS: nowhere in particular. */
@@ -37,7 +38,7 @@ static int64_t place(const struct profile *p, const struct moment *m, int64_t no
     case MOMENT_OF_DAY:
         return of_day(p, m->ns);
     case MOMENT_UTC:
-        return m->ns - profile_origin(p)->utc_ns;
+        return profile_time_of_utc(p, m->ns);
     }
     return none_ns;
 }
@@ -50,7 +51,7 @@ static bool needs_clock(const struct moment *m)
 /* "09:00:36.7", for what is NS behind P's beginning. */
 static void add_utc(struct text *out, const struct profile *p, int64_t ns)
 {
-    int64_t of_day_ns = (profile_origin(p)->utc_ns + ns) % day_ns;
+    int64_t of_day_ns = profile_utc_of(p, ns) % day_ns;
     int64_t s = of_day_ns / NS_PER_S;
     text_addf(out, "%02d:%02d:%02d.%d", (int)(s / 3600), (int)(s / 60 % 60), (int)(s % 60),
               (int)(of_day_ns % NS_PER_S / (NS_PER_S / 10)));
@@ -114,6 +115,7 @@ static void add_notes(struct text *out, const struct profile_cut *cut)
 int window_cut(const struct options *o, struct profile *p, struct window *ret, struct err *err)
 {
     *ret = (struct window){.to_ns = profile_end_ns(p), .whole_ns = profile_end_ns(p)};
+    ret->started_utc_ns = profile_origin(p)->utc_ns;
     if (!o->from.kind && !o->to.kind)
         return 0;
     int r = window_of(o, p, &ret->from_ns, &ret->to_ns, err);

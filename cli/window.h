@@ -11,6 +11,7 @@ int window_of(const struct options *o, const struct profile *p, int64_t *ret_fro
 struct window {
     bool asked; /* for less than all */
     int64_t from_ns, to_ns, whole_ns;
+    int64_t started_utc_ns; /* the recording; 0: unknown */
     struct profile_cut cut;
 };
 /* Cuts P to it; nothing is done where O asks for all of it.  Returns as window_of() does. */

@@ -391,10 +391,11 @@ static void move_origin(const struct cutting *c)
 {
     struct profile_origin *origin = &c->p->origin;
     char started[CLOCK_UTC_BYTES];
-    origin->monotonic_ns += origin->monotonic_ns ? c->from_ns : 0;
+    int64_t passed_ns = profile_utc_of(c->p, c->from_ns) - origin->utc_ns; /* with pauses */
+    origin->monotonic_ns += origin->monotonic_ns ? passed_ns : 0;
     if (!origin->utc_ns)
         return;
-    origin->utc_ns += c->from_ns;
+    origin->utc_ns += passed_ns;
     clock_utc_text_of(origin->utc_ns, started);
     profile_set_text(c->p, "started", started);
 }
@@ -419,6 +420,7 @@ void profile_cut(struct profile *p, int64_t from_ns, int64_t to_ns, struct profi
     p->threads.exact = cut_exact(&p->threads.exact, &c);
     p->end_ns = to_ns - from_ns;
     move_origin(&c);
+    profile_cut_moments(p, from_ns, to_ns);
     thread_table_scale_weights(&p->threads);
     profile_set_number(p, METRIC_TIME_STEP_S, (double)p->threads.exact.step_ns / NS_PER_S);
 }

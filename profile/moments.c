@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/minmax.h"
 #include "base/text.h"
 #include "profile/profile_private.h"
 
@@ -55,4 +56,45 @@ const struct user_pause *profile_pauses(const struct profile *p, size_t *ret_n)
 {
     *ret_n = p->moments.n_pauses;
     return p->moments.pauses;
+}
+
+int64_t profile_utc_of(const struct profile *p, int64_t at_ns)
+{
+    int64_t utc_ns = p->origin.utc_ns + at_ns;
+    for (size_t i = 0; i < p->moments.n_pauses && p->moments.pauses[i].at_ns < at_ns; i++)
+        utc_ns += p->moments.pauses[i].paused_ns;
+    return utc_ns;
+}
+
+int64_t profile_time_of_utc(const struct profile *p, int64_t utc_ns)
+{
+    int64_t at_ns = utc_ns - p->origin.utc_ns;
+    for (size_t i = 0; i < p->moments.n_pauses; i++) {
+        const struct user_pause *pause = &p->moments.pauses[i];
+        if (pause->at_ns < at_ns)
+            at_ns = max_i64(pause->at_ns, at_ns - pause->paused_ns);
+    }
+    return at_ns;
+}
+
+void profile_cut_moments(struct profile *p, int64_t from_ns, int64_t to_ns)
+{
+    struct moments *m = &p->moments;
+    size_t n_marks = 0;
+    size_t n_pauses = 0;
+    double paused_s = 0;
+    for (size_t i = 0; i < m->n_marks; i++)
+        if (m->marks[i].at_ns >= from_ns && m->marks[i].at_ns < to_ns) {
+            m->marks[n_marks] = m->marks[i];
+            m->marks[n_marks++].at_ns -= from_ns;
+        }
+    for (size_t i = 0; i < m->n_pauses; i++)
+        if (m->pauses[i].at_ns >= from_ns && m->pauses[i].at_ns < to_ns) {
+            paused_s += (double)m->pauses[i].paused_ns / NS_PER_S;
+            m->pauses[n_pauses] = m->pauses[i];
+            m->pauses[n_pauses++].at_ns -= from_ns;
+        }
+    m->n_marks = n_marks;
+    m->n_pauses = n_pauses;
+    profile_set_number(p, METRIC_PAUSED_S, paused_s);
 }

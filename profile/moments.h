@@ -41,3 +41,7 @@ void profile_add_pause(struct profile *p, const struct user_pause *pause);
 /* In the order of their times; valid until the next one is added. */
 const struct user_mark *profile_marks(const struct profile *p, size_t *ret_n);
 const struct user_pause *profile_pauses(const struct profile *p, size_t *ret_n);
+/* The time of day at AT_NS of P's time, in nanoseconds since 1970, and the other way round: within
+ * a pause its beginning.  P's origin is known. */
+int64_t profile_utc_of(const struct profile *p, int64_t at_ns);
+int64_t profile_time_of_utc(const struct profile *p, int64_t utc_ns);

@@ -71,3 +71,5 @@ struct profile {
 };
 /* Is there no room for new stacks, frames and waits? */
 bool profile_is_full(const struct profile *p);
+/* Keeps the marks and pauses of [FROM_NS, TO_NS), which becomes all of P's time. */
+void profile_cut_moments(struct profile *p, int64_t from_ns, int64_t to_ns);

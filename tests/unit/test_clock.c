@@ -40,5 +40,4 @@ START_TEST(any_time_of_day_has_milliseconds)
 }
 END_TEST
 
-CHECK_MAIN("clock", 20, utc_reads_back, any_time_has_a_text,
-           any_time_of_day_has_milliseconds)
+CHECK_MAIN("clock", 20, utc_reads_back, any_time_has_a_text, any_time_of_day_has_milliseconds)

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "profile/kept.h"
+#include "profile/moments.h"
 #include "tests/support/check_main.h"
 #include "tests/support/profile_builder.h"
 
@@ -188,6 +189,32 @@ START_TEST(what_has_no_marks_is_scaled_and_the_origin_moves)
 }
 END_TEST
 
+/* A pause of 30 s after 3 s: the time of day goes on meanwhile, that of the profile does not. */
+START_TEST(marks_and_pauses_are_those_of_the_window)
+{
+    struct profile_cut done;
+    size_t n;
+    struct profile *p = make();
+    const struct user_pause pause = {3 * S, 1700000003 * (uint64_t)S, 30 * S};
+    ck_assert(profile_add_mark(p, 1 * S, 1700000001 * (uint64_t)S, "early"));
+    profile_add_pause(p, &pause);
+    ck_assert(profile_add_mark(p, 6 * S, 1700000036 * (uint64_t)S, "step 2"));
+    ck_assert_int_eq(profile_utc_of(p, 3 * S), 1700000003 * S);
+    ck_assert_int_eq(profile_utc_of(p, 6 * S), 1700000036 * S);
+    ck_assert_int_eq(profile_time_of_utc(p, 1700000036 * S), 6 * S);
+    ck_assert_int_eq(profile_time_of_utc(p, 1700000020 * S), 3 * S);
+    profile_cut(p, 5 * S, 8 * S, &done);
+    ck_assert_int_eq(profile_origin(p)->utc_ns, 1700000035 * S);
+    ck_assert_str_eq(profile_text(p, profile_marks(p, &n)->text), "step 2");
+    ck_assert_uint_eq(n, 1);
+    ck_assert_int_eq(profile_marks(p, &n)->at_ns, 1 * S);
+    (void)profile_pauses(p, &n);
+    ck_assert_uint_eq(n, 0);
+    ck_assert(profile_number(p, METRIC_PAUSED_S) == 0);
+    profile_free(p);
+}
+END_TEST
+
 /* Threads that ended early are sums, of which nobody knows what they did when. */
 START_TEST(sums_over_ended_threads_are_left_out)
 {
@@ -229,5 +256,6 @@ END_TEST
 CHECK_MAIN("cut", 4, runs_are_clipped_and_threads_without_time_left_out,
            counts_are_the_kernels_between_its_marks, between_two_marks_the_samples_tell,
            parts_add_up_to_the_whole, the_whole_stays_as_it_is,
-           what_has_no_marks_is_scaled_and_the_origin_moves, sums_over_ended_threads_are_left_out,
+           what_has_no_marks_is_scaled_and_the_origin_moves,
+           marks_and_pauses_are_those_of_the_window, sums_over_ended_threads_are_left_out,
            coarse_time_is_told_and_exact_time_stays_exact)
