@@ -15,6 +15,7 @@
 #include "cli/report.h"
 #include "cli/report_json.h"
 #include "cli/report_tables.h"
+#include "cli/speedscope_in.h"
 #include "cli/terminal.h"
 #include "cli/why.h"
 #include "cli/window.h"
@@ -24,6 +25,7 @@
 struct said {
     struct options o; /* with the view of the threads that are asked for; borrows what it has */
     struct profile *p;
+    const struct findings *kept; /* what a file without the facts says; NULL: they are found */
     struct window taken;
     struct text window;                /* the part of the recording, in words; "": all of it */
     bool *processes;                   /* as the view's */
@@ -51,7 +53,7 @@ static void say_answer(const void *subject, const struct groups *g, const struct
     const struct said *said = subject;
     struct chosen_answer chosen;
     const struct report_json json = {.o = &said->o, .p = said->p, .window = &said->taken};
-    chosen_answer_init(&chosen, &said->o, g, f);
+    chosen_answer_init(&chosen, &said->o, g, said->kept ? said->kept : f);
     if (said->o.why)
         why_add(out, g, why_find(&g->summaries, said->o.why), said->width);
     else if (said->o.json)
@@ -166,26 +168,27 @@ static int prepare(struct said *said, struct err *err)
     if (r < 0)
         return r;
     window_add_words(&said->window, said->p, &said->taken);
+    if (said->kept && said->taken.asked)
+        text_add(&said->window, "; findings are in the file for all of it, and left out");
     r = choose(said, err);
     return r < 0 ? r : check_why(said, err);
 }
 
-/* Prints what O asks of P.  Returns an exit code. */
-static int say(const struct options *o, struct profile *p)
+/* Prints what O asks of SAID's profile.  Returns an exit code. */
+static int say(struct said *said)
 {
-    struct said said = {.o = *o, .p = p};
     struct err err = {0};
     int code = EXIT_USAGE;
-    if (prepare(&said, &err) < 0) {
+    if (prepare(said, &err) < 0) {
         terminal_error("%s", err.text);
     } else {
-        terminal_to_stdout(o->color);
+        terminal_to_stdout(said->o.color);
         int width = terminal_width();
-        said.width = (size_t)(width > ANSWER_MIN_WIDTH ? width : ANSWER_MIN_WIDTH);
-        code = print(&said);
+        said->width = (size_t)(width > ANSWER_MIN_WIDTH ? width : ANSWER_MIN_WIDTH);
+        code = print(said);
     }
-    text_release(&said.window);
-    free(said.processes);
+    text_release(&said->window);
+    free(said->processes);
     if (!terminal_lost())
         return code;
     terminal_error("cannot write what the recording says: %s", strerror(terminal_lost()));
@@ -195,12 +198,34 @@ static int say(const struct options *o, struct profile *p)
 int report_recording(const struct options *o, const char *path)
 {
     struct err err = {0};
-    struct profile *p = recording_file_read(path, &err);
-    if (!p) {
+    struct said said = {.o = *o, .p = recording_file_read(path, &err)};
+    if (!said.p) {
         terminal_error("%s", err.text);
         return EXIT_FAILED;
     }
-    int code = say(o, p);
-    profile_free(p);
+    int code = say(&said);
+    profile_free(said.p);
+    return code;
+}
+
+int report_speedscope(const struct options *o, const char *path)
+{
+    struct err err = {0};
+    struct speedscope file;
+    if (o->why) {
+        terminal_error("%s does not hold who waits for whom: --why is for recordings (-o "
+                       "FILE.wallspy)",
+                       path);
+        return EXIT_USAGE;
+    }
+    if (speedscope_read(&file, path, &err) < 0) {
+        terminal_error("%s", err.text);
+        return EXIT_FAILED;
+    }
+    if (o->from.kind || o->to.kind)
+        file.findings.n_printed = 0;
+    struct said said = {.o = *o, .p = file.p, .kept = &file.findings};
+    int code = say(&said);
+    speedscope_release(&file);
     return code;
 }

@@ -5,3 +5,5 @@
 
 /* Prints what the recording PATH says to stdout.  Returns an exit code. */
 int report_recording(const struct options *o, const char *path);
+/* The same of a speedscope file that wallspy wrote, as far as that holds the recording. */
+int report_speedscope(const struct options *o, const char *path);

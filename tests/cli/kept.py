@@ -92,6 +92,21 @@ class Kept(FolderTest):
         self.assertTrue(document["threads"][0]["main"])
         self.assertGreater(document["threads"][0]["seconds"]["wall"], 1)
 
+    def test_a_speedscope_file_says_it_too(self):
+        self.record("-q", "-o", "run.json.gz")
+        done = self.wallspy("report", "run.json.gz")
+        self.assertEqual((done.code, done.stderr), (0, ""))
+        again = self.wallspy("report", "run.wallspy").stdout
+        self.assertEqual(done.stdout.partition("\n\n")[0], again.partition("\n\n")[0])
+        self.assertEqual(done.stdout.splitlines()[-1], again.splitlines()[-1])
+        self.assertIn("--why is for recordings",
+                      self.refused("--why", "main", "run.json.gz", code=2).replace("\n", " "))
+        pathlib.Path("notes").write_text("no dump\n")
+        self.assertIn("notes is no recording, no dump and no speedscope file",
+                      self.refused("notes").replace("\n", " "))
+        self.assertIn("run.json.gz is a recording",
+                      self.refused("run.json.gz", "notes", code=2))
+
     def test_it_says_why(self):
         self.record("-q")
         done = self.wallspy("report", "--why", "main", "run.wallspy")

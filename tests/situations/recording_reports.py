@@ -1,9 +1,10 @@
 """usage: recording_reports.py JUDGE WALLSPY
 
 Reports on a recording of every fixture: --json must be as docs/report-recording-1.schema.json has
-it and say what the text says, --brief must be brief, and two parts of the time must add up to the
-whole.  Prints TAP.
+it and say what the text says, --brief must be brief, --why must say something, two parts of the
+time must add up to the whole, and a speedscope file must have the same findings.  Prints TAP.
 """
+import copy
 import json
 import os
 import pathlib
@@ -99,9 +100,36 @@ def wrong_with_parts(recording, whole):
             yield f"{state}: {seconds} s, its parts have {added} s"
 
 
+def wrong_with_speedscope(recording, text):
+    """What is wrong with the report of a speedscope file of RECORDING, whose answer is TEXT."""
+    file = recording.file.with_suffix(".json")
+    subprocess.run([recording.wallspy, "export", recording.file, "-o", file], check=True,
+                   stderr=subprocess.DEVNULL)
+    other = copy.copy(recording)
+    other.file = file
+    said = other.report()
+    if findings_of(said) != findings_of(text):
+        yield f"a speedscope file has the findings {findings_of(said)}"
+    if text.splitlines()[-1] != said.splitlines()[-1]:
+        yield f"a speedscope file has the quality {said.splitlines()[-1]}"
+
+
+def findings_of(text):
+    return squeezed(text.partition("\n\n")[0])
+
+
+def wrong_with_why(recording, document):
+    thread = next((one for one in document["threads"] if one["threads"] == 1), None)
+    text = recording.report("--why", thread["tid"]) if thread else "lived for"
+    if "lived for" not in squeezed(text) or max(map(len, text.splitlines())) > 79:
+        yield f"--why: {text}"
+
+
 def wrong(recording):
     try:
         document = recording.document()
+        yield from wrong_with_speedscope(recording, recording.report())
+        yield from wrong_with_why(recording, document)
         yield from wrong_with_document(document, recording.report())
         yield from wrong_with_brief(recording.report("--brief"))
         yield from wrong_with_parts(recording, document)
