@@ -132,9 +132,11 @@ static void cut_marks(struct profile_thread *t, const struct cutting *c, const s
 
 /* ---- runs ---- */
 
+/* PART: of 1. */
 static uint64_t part_of(uint64_t n, double part)
 {
-    return (uint64_t)((double)n * part + 0.5);
+    double ret = (double)n * part + 0.5;
+    return ret < (double)n ? (uint64_t)ret : n;
 }
 
 static int64_t part_of_ns(int64_t ns, double part)
@@ -204,7 +206,8 @@ static double sum_switches(const struct profile_thread *t)
 /* NONE: where there is nothing to go by. */
 static double part(const double sums[2], double none)
 {
-    return sums[0] > 0 ? sums[1] / sums[0] : none;
+    double ret = sums[0] > 0 ? sums[1] / sums[0] : none;
+    return ret < 1 ? ret : 1;
 }
 
 static struct parts parts_of(const struct sums *s, double time)

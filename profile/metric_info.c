@@ -1,6 +1,7 @@
 #include "profile/metric_info.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -581,4 +582,11 @@ const char *metric_unit_text(enum metric_unit unit)
         [UNIT_COUNT] = "", [UNIT_SHARE] = "%", [UNIT_HZ] = "Hz", [UNIT_NS] = "ns", [UNIT_S] = "s",
     };
     return texts[unit];
+}
+
+bool metric_may_be(enum metric m, double value)
+{
+    static const double most[] = {
+        [UNIT_COUNT] = 1e18, [UNIT_SHARE] = 1e4, [UNIT_HZ] = 1e6, [UNIT_NS] = 1e18, [UNIT_S] = 1e9};
+    return isfinite(value) && fabs(value) <= most[metric_info(m)->unit];
 }

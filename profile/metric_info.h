@@ -37,6 +37,8 @@ struct metric_info {
     const char *meaning; /* sentences, in Markdown */
 };
 
+/* Can VALUE, which somebody wrote into a file, be a value of M's unit? */
+bool metric_may_be(enum metric m, double value);
 const struct metric_info *metric_info(enum metric m); /* METRIC_NONE is not allowed */
 /* Appends the quality line's words for metric M, with N and M for its numbers: "N of M samples
  * late", "rate lowered to N Hz"; nothing if it has none. */

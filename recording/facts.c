@@ -1,6 +1,5 @@
 #include "recording/facts.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -112,13 +111,6 @@ static void read_texts(struct rows *rows, struct database *db, struct profile *p
     (void)sqlite3_finalize(s);
 }
 
-static bool is_number(enum metric m, double value)
-{
-    static const double most[] = {
-        [UNIT_COUNT] = 1e18, [UNIT_SHARE] = 1e4, [UNIT_HZ] = 1e6, [UNIT_NS] = 1e18, [UNIT_S] = 1e9};
-    return isfinite(value) && fabs(value) <= most[metric_info(m)->unit];
-}
-
 static void read_metrics(struct facts *ret, struct rows *rows, struct database *db)
 {
     sqlite3_stmt *s = database_prepare(db, "SELECT key, value FROM main.metric");
@@ -127,7 +119,7 @@ static void read_metrics(struct facts *ret, struct rows *rows, struct database *
         double value = sqlite3_column_double(s, 1);
         if (m == METRIC_COUNT)
             continue; /* of another version's */
-        if (is_number(m, value))
+        if (metric_may_be(m, value))
             ret->numbers[m] = value;
         else
             (void)say(rows, "damaged: a value in table metric is out of range");
