@@ -102,8 +102,9 @@ static int print_answer(const struct said *said)
     const struct explanation_request request = {
         .p = said->p, .views = &said->o.view, .n_views = 1, .say = say_answer, .subject = said};
     explanation_make(&explanation, &request);
-    bool failed = said->o.json && !*explanation.answer; /* half an object is worth nothing */
-    if (said->o.json || said->o.why)
+    bool alone = said->o.json || said->o.why; /* nothing else is printed */
+    bool failed = alone && !*explanation.answer;
+    if (alone)
         terminal_lines(explanation.answer);
     else if (said->o.brief)
         print_brief(said, explanation.answer);

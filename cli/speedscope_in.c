@@ -1,7 +1,6 @@
 #include "cli/speedscope_in.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,333 +8,12 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/minmax.h"
-#include "cli/shown_words.h"
+#include "cli/speedscope_reading.h"
 #include "cli/units.h"
-#include "fleet/json_in.h"
 #include "profile/kept.h"
 #include "profile/metric_info.h"
 
-enum {
-    MOST_FRAMES = 1 << 20,
-    MOST_SAMPLES = 1 << 22, /* of one profile */
-    MOST_DEPTH = 1 << 12,   /* a file has a thousand */
-    MOST_ROWS = 1 << 16,    /* processes, threads */
-    NAME_BYTES = SHOWN_WORDS_BYTES,
-};
-static const int64_t most_ns = INT64_C(1) << 58; /* nine years */
 static const char wall[] = " | wall";
-
-/* A frame of the file: of the profile, or the words of a wait. */
-struct frame_row {
-    frame_id frame;
-    string_id name;
-    bool waits;
-};
-struct thread_row {
-    thread_id id;
-    string_id label, group; /* GROUP: without tid, numbers as '*' */
-    bool idle;
-};
-struct reading {
-    struct json_in j;
-    struct speedscope *ret;
-    struct profile *p;
-    const char *wrong; /* NULL: nothing so far */
-    bool ours;         /* wallspy wrote it */
-    int64_t end_ns;
-    struct frame_row *frames;
-    size_t n_frames, frames_capacity;
-    struct thread_row *threads;
-    size_t n_threads, threads_capacity;
-    /* Of the present profile, by sample. */
-    struct sample {
-        struct spot at;
-        enum run_state state;
-    } * samples;
-    size_t n_samples, samples_capacity;
-};
-
-static bool fail(struct reading *r, const char *wrong)
-{
-    r->wrong = r->wrong ? r->wrong : wrong;
-    return false;
-}
-
-/* Is there more to read? */
-static bool goes_on(const struct reading *r)
-{
-    return !r->wrong && !r->j.wrong;
-}
-
-static string_id text_value(struct reading *r)
-{
-    char text[NAME_BYTES];
-    return json_in_text(&r->j, text, sizeof text) ? profile_string(r->p, text) : (string_id){0};
-}
-
-/* A whole number from 0 to what nine years have; 0: it is another value. */
-static int64_t count_value(struct reading *r)
-{
-    int64_t n = 0;
-    if (!json_in_int(&r->j, &n))
-        return 0;
-    return n < 0 ? 0 : min_i64(n, most_ns);
-}
-
-static double number_value(struct reading *r)
-{
-    char text[64] = "";
-    struct slice slice = {0};
-    if (json_in_value(&r->j, &slice) != JSON_IN_NUMBER || slice.len >= sizeof text)
-        return 0;
-    memcpy(text, slice.s, slice.len);
-    double value = strtod(text, NULL);
-    return isfinite(value) ? value : 0;
-}
-
-static bool bool_value(struct reading *r)
-{
-    bool value = false;
-    return json_in_bool(&r->j, &value) && value;
-}
-
-static bool is_number_next(struct reading *r)
-{
-    int c = json_in_peek(&r->j);
-    return c == '-' || (c >= '0' && c <= '9');
-}
-
-/* ---- the "wallspy" block ---- */
-
-static bool take_metric(struct reading *r, struct slice key)
-{
-    for (enum metric m = METRIC_NONE + 1; m < METRIC_COUNT; m++) {
-        if (!slice_is(key, metric_info(m)->key))
-            continue;
-        profile_set_number(r->p, m, number_value(r));
-        return true;
-    }
-    return false;
-}
-
-static bool take_text(struct reading *r, struct slice key)
-{
-    static const char *const keys[] = {"started",       "host",      "kernel",
-                                       "threads_asked", "priority",  "self_check",
-                                       "cpu_check",     "coarsened", "priority_apart"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        if (!slice_is(key, keys[i]))
-            continue;
-        struct text tame = {0};
-        const char *value = profile_text(r->p, text_value(r));
-        text_add_tame(&tame, value, strlen(value)); /* it is printed as it is */
-        profile_set_text(r->p, keys[i], tame.s ? tame.s : "");
-        text_release(&tame);
-        return true;
-    }
-    return false;
-}
-
-static void read_process(struct reading *r)
-{
-    struct profile_process process = {.pid = 0};
-    struct slice key;
-    if (!json_in_object(&r->j))
-        return;
-    while (json_in_key(&r->j, &key)) {
-        if (slice_is(key, "pid"))
-            process.pid = (pid_t)min_i64(count_value(r), INT32_MAX);
-        else if (slice_is(key, "comm"))
-            process.comm = text_value(r);
-        else if (slice_is(key, "command"))
-            process.command = text_value(r);
-        else if (slice_is(key, "title"))
-            process.title = text_value(r);
-        else if (slice_is(key, "environment"))
-            process.environment = text_value(r);
-        else if (slice_is(key, "python"))
-            process.python_version = text_value(r);
-        else
-            json_in_skip(&r->j);
-    }
-    (void)profile_process(r->p, &process);
-}
-
-static process_id process_of(const struct reading *r, int64_t pid)
-{
-    for (uint32_t i = 1; i <= profile_process_count(r->p); i++)
-        if (profile_see_process(r->p, (process_id){i})->pid == pid)
-            return (process_id){i};
-    return (process_id){0};
-}
-
-/* The number of THREAD that KEY says, as its kind. */
-static bool take_thread_number(struct reading *r, struct profile_thread *t, struct slice key)
-{
-    const struct {
-        const char *key;
-        int64_t *ns;
-        uint64_t *count;
-    } numbers[] = {
-        {"start_ns", &t->start_ns, NULL},
-        {"end_ns", &t->end_ns, NULL},
-        {"run_ns", &t->counts.ns[COUNTED_CPU], NULL},
-        {"wait_cpu_ns", &t->counts.ns[COUNTED_RUNQUEUE], NULL},
-        {"blocked_ns", &t->counts.ns[COUNTED_OFF_CPU], NULL},
-        {"usage_over_ns", &t->usage.over_ns, NULL},
-        {"user_ns", &t->usage.user_ns, NULL},
-        {"system_ns", &t->usage.system_ns, NULL},
-        {"minor_faults", NULL, &t->usage.minor_faults},
-        {"major_faults", NULL, &t->usage.major_faults},
-        {"voluntary_switches", NULL, &t->usage.voluntary},
-        {"involuntary_switches", NULL, &t->usage.involuntary},
-        {"own_switches", NULL, &t->own_switches},
-    };
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        if (!slice_is(key, numbers[i].key))
-            continue;
-        int64_t value = count_value(r);
-        if (numbers[i].ns)
-            *numbers[i].ns = value;
-        else
-            *numbers[i].count = (uint64_t)value;
-        return true;
-    }
-    return false;
-}
-
-/* What a thread's object says beside the profile's fields. */
-struct thread_words {
-    int64_t pid, tid;
-    string_id label;
-    bool idle;
-};
-
-static void take_thread_field(struct reading *r, struct profile_thread *t, struct thread_words *w,
-                              struct slice key)
-{
-    if (slice_is(key, "pid"))
-        w->pid = count_value(r);
-    else if (slice_is(key, "tid"))
-        w->tid = count_value(r);
-    else if (slice_is(key, "threads"))
-        t->n_folded = (uint32_t)min_i64(count_value(r), UINT32_MAX);
-    else if (slice_is(key, "name"))
-        t->name = text_value(r);
-    else if (slice_is(key, "label"))
-        w->label = text_value(r);
-    else if (slice_is(key, "main"))
-        t->main = bool_value(r);
-    else if (slice_is(key, "python"))
-        t->python = bool_value(r);
-    else if (slice_is(key, "ended"))
-        t->ended = bool_value(r);
-    else if (slice_is(key, "idle"))
-        w->idle = bool_value(r);
-    else if (!take_thread_number(r, t, key))
-        json_in_skip(&r->j);
-}
-
-/* "worker-*" of "worker-7 4711" */
-static string_id group_of(struct reading *r, string_id label)
-{
-    struct text bare = {0};
-    struct text group = {0};
-    const char *s = profile_text(r->p, label);
-    const char *tid = strrchr(s, ' ');
-    text_add_bytes(&bare, s, tid ? (size_t)(tid - s) : strlen(s));
-    text_add_group(&group, bare.len ? bare.s : "");
-    string_id ret = profile_string(r->p, group.len ? group.s : "");
-    text_release(&bare);
-    text_release(&group);
-    return ret;
-}
-
-static void read_thread(struct reading *r)
-{
-    struct profile_thread t = {.tid = 0};
-    struct thread_words w = {0};
-    struct slice key;
-    if (!json_in_object(&r->j))
-        return;
-    while (json_in_key(&r->j, &key))
-        take_thread_field(r, &t, &w, key);
-    t.process = process_of(r, w.pid);
-    if (!t.process.ix || t.end_ns < t.start_ns) {
-        (void)fail(r, "damaged: a thread is of no process, or of no time");
-        return;
-    }
-    t.tid = (pid_t)min_i64(w.tid, INT32_MAX);
-    t.closed = true; /* the end is its own */
-    t.lived_ns = t.n_folded ? t.end_ns - t.start_ns : 0;
-    r->end_ns = max_i64(r->end_ns, t.end_ns);
-    thread_id id = profile_thread(r->p, t.process, t.tid, t.name, t.start_ns);
-    *profile_get_thread(r->p, id) = t;
-    r->threads =
-        array_reserve(r->threads, &r->threads_capacity, r->n_threads + 1, sizeof *r->threads);
-    r->threads[r->n_threads++] = (struct thread_row){
-        .id = id, .label = w.label, .group = group_of(r, w.label), .idle = w.idle};
-}
-
-static void read_finding(struct reading *r)
-{
-    struct speedscope *s = r->ret;
-    struct finding f = {.kind = FINDING_EXPLAINS, .level = LEVEL_EXPLAINS};
-    struct slice key;
-    char text[JSON_IN_TEXT_BYTES];
-    if (!json_in_object(&r->j))
-        return;
-    while (json_in_key(&r->j, &key)) {
-        if (slice_is(key, "rule"))
-            f.rule = profile_text(r->p, text_value(r));
-        else if (slice_is(key, "about"))
-            f.about = profile_text(r->p, text_value(r));
-        else if (slice_is(key, "words") && !f.words && json_in_text(&r->j, text, sizeof text))
-            f.words = xstrdup(text);
-        else
-            json_in_skip(&r->j);
-    }
-    if (!f.words || !f.rule || s->findings.n == MAX_FINDINGS) {
-        free(f.words);
-        return;
-    }
-    struct text tame = {0};
-    text_add_tame(&tame, f.words, strlen(f.words));
-    free(f.words);
-    f.words = tame.s;
-    s->items[s->findings.n++] = f;
-}
-
-/* Reads the array that comes next, with EACH item. */
-static void read_array(struct reading *r, size_t most, void (*each)(struct reading *r))
-{
-    if (!json_in_array(&r->j))
-        return;
-    for (size_t n = 0; json_in_item(&r->j); n++) {
-        if (n == most || r->wrong)
-            json_in_skip(&r->j);
-        else
-            each(r);
-    }
-}
-
-static void read_block(struct reading *r)
-{
-    struct slice key;
-    if (!json_in_object(&r->j))
-        return;
-    while (goes_on(r) && json_in_key(&r->j, &key)) {
-        if (slice_is(key, "processes"))
-            read_array(r, MOST_ROWS, read_process);
-        else if (slice_is(key, "threads"))
-            read_array(r, MOST_ROWS, read_thread);
-        else if (slice_is(key, "findings"))
-            read_array(r, MAX_FINDINGS, read_finding);
-        else if (!(is_number_next(r) && take_metric(r, key)) &&
-                 !(json_in_peek(&r->j) == '"' && take_text(r, key)))
-            json_in_skip(&r->j);
-    }
-}
 
 /* ---- frames ---- */
 
@@ -356,11 +34,11 @@ static void read_frame(struct reading *r)
         return;
     while (json_in_key(&r->j, &key)) {
         if (slice_is(key, "name"))
-            w.name = text_value(r);
+            w.name = reading_text(r);
         else if (slice_is(key, "file"))
             (void)json_in_text(&r->j, w.file, sizeof w.file);
         else if (slice_is(key, "line"))
-            w.line = (uint32_t)min_i64(count_value(r), INT32_MAX);
+            w.line = (uint32_t)min_i64(reading_count(r), INT32_MAX);
         else
             json_in_skip(&r->j);
     }
@@ -372,9 +50,9 @@ static void read_shared(struct reading *r)
     struct slice key;
     if (!json_in_object(&r->j))
         return;
-    while (goes_on(r) && json_in_key(&r->j, &key)) {
+    while (reading_goes_on(r) && json_in_key(&r->j, &key)) {
         if (slice_is(key, "frames"))
-            read_array(r, MOST_FRAMES, read_frame);
+            reading_array(r, MOST_FRAMES, read_frame);
         else
             json_in_skip(&r->j);
     }
@@ -403,7 +81,7 @@ static struct sample read_stack(struct reading *r)
         int64_t number = -1;
         if (!json_in_int(&r->j, &number) || number < 0 || (size_t)number >= r->n_frames ||
             depth >= MOST_DEPTH) {
-            (void)fail(r, "damaged: a stack has a frame that there is not");
+            (void)reading_fail(r, "damaged: a stack has a frame that there is not");
             continue;
         }
         const struct frame_row *row = &r->frames[number];
@@ -428,7 +106,7 @@ static void read_samples(struct reading *r)
     while (json_in_item(&r->j)) {
         struct sample s = read_stack(r);
         if (r->n_samples == MOST_SAMPLES) {
-            (void)fail(r, "damaged: a thread has more samples than wallspy writes");
+            (void)reading_fail(r, "damaged: a thread has more samples than wallspy writes");
             continue;
         }
         r->samples =
@@ -474,8 +152,8 @@ static void read_weights(struct reading *r, thread_id id, struct sample *best)
     for (size_t i = 0; json_in_item(&r->j); i++) {
         int64_t weight = 0;
         if (!json_in_int(&r->j, &weight) || weight < 0 || i >= r->n_samples ||
-            weight > (most_ns - done_ns) / NS_PER_US) {
-            (void)fail(r, "damaged: a weight is none");
+            weight > (reading_most_ns - done_ns) / NS_PER_US) {
+            (void)reading_fail(r, "damaged: a weight is none");
             continue;
         }
         int64_t ns = weight * NS_PER_US;
@@ -557,7 +235,7 @@ static void read_profile(struct reading *r)
     struct slice key;
     if (!json_in_object(&r->j))
         return;
-    while (goes_on(r) && json_in_key(&r->j, &key)) {
+    while (reading_goes_on(r) && json_in_key(&r->j, &key)) {
         if (slice_is(key, "name") && json_in_text(&r->j, name, sizeof name)) {
             id = thread_called(r, name);
             idle = idle_group(name);
@@ -580,20 +258,20 @@ static void read_document(struct reading *r)
     char text[NAME_BYTES];
     struct slice key;
     if (json_in_value(&r->j, NULL) != JSON_IN_OBJECT) {
-        (void)fail(r, "no speedscope file");
+        (void)reading_fail(r, "no speedscope file");
         return;
     }
-    while (goes_on(r) && json_in_key(&r->j, &key)) {
+    while (reading_goes_on(r) && json_in_key(&r->j, &key)) {
         if (slice_is(key, "exporter") && json_in_text(&r->j, text, sizeof text))
             r->ours = str_starts(text, "wallspy@");
         else if (!r->ours)
             json_in_skip(&r->j);
         else if (slice_is(key, "wallspy"))
-            read_block(r);
+            reading_block(r);
         else if (slice_is(key, "shared"))
             read_shared(r);
         else if (slice_is(key, "profiles"))
-            read_array(r, MOST_ROWS, read_profile);
+            reading_array(r, MOST_PROFILES, read_profile);
         else
             json_in_skip(&r->j);
     }

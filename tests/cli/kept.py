@@ -107,6 +107,14 @@ class Kept(FolderTest):
         self.assertIn("run.json.gz is a recording",
                       self.refused("run.json.gz", "notes", code=2))
 
+    def test_what_cannot_be_explained_is_an_error(self):
+        self.record("-q")
+        for options in [["--json"], ["--why", "main"]]:
+            done = call(["env", "WALLSPY_EXPLAIN=crash", programs["wallspy"], "report", *options,
+                         "run.wallspy"])
+            self.assertEqual((done.code, done.stdout), (1, ""))
+            self.assertIn("the process that makes them failed", done.stderr.replace("\n", " "))
+
     def test_it_says_why(self):
         self.record("-q")
         done = self.wallspy("report", "--why", "main", "run.wallspy")

@@ -8,8 +8,11 @@
 
 #include "base/clock.h"
 #include "cli/answer.h"
+#include "cli/brief.h"
 #include "cli/quality.h"
+#include "cli/report_json.h"
 #include "cli/report_tables.h"
+#include "cli/why.h"
 #include "exporter/exporter.h"
 #include "recording/recording_file.h"
 #include "summary/findings.h"
@@ -203,6 +206,39 @@ static void check_answer(const struct profile *p)
     text_release(&said);
 }
 
+static void check_reports(const struct profile *p, const struct window *w)
+{
+    const struct options o = {.json = true};
+    const struct report_json json = {.o = &o, .p = p, .window = w};
+    struct groups groups;
+    struct findings findings;
+    struct text said = {0};
+    groups_init(&groups, p, &o.view);
+    findings_init(&findings, &groups);
+    brief_add(&groups, &findings, BRIEF_LINES, &said);
+    for (size_t i = 0; i < groups.summaries.n; i++)
+        why_add(&said, &groups, &groups.summaries.threads[i], WIDTH);
+    text_clear(&said);
+    FUZZ_CHECK(report_json_add(&said, &json, &groups, &findings) == 0);
+    FUZZ_CHECK(is_json(said.s, said.len));
+    text_release(&said);
+    findings_release(&findings);
+    groups_release(&groups);
+}
+
+/* Cuts P somewhere. */
+static void check_part(struct profile *p, uint8_t from, uint8_t to)
+{
+    struct window w = {.asked = true, .whole_ns = profile_end_ns(p)};
+    w.from_ns = w.whole_ns / 256 * (from < to ? from : to);
+    w.to_ns = w.whole_ns / 256 * (from < to ? to : from);
+    if (w.from_ns >= w.to_ns)
+        return;
+    profile_cut(p, w.from_ns, w.to_ns, &w.cut);
+    FUZZ_CHECK(profile_end_ns(p) == w.to_ns - w.from_ns);
+    check_reports(p, &w);
+}
+
 /* The terminal tames what is printed. */
 static void check_tables(const struct profile *p)
 {
@@ -243,6 +279,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
         check_answer(p);
         check_tables(p);
         check_files(p);
+        check_reports(p, &(struct window){.whole_ns = profile_end_ns(p)});
+        check_part(p, (uint8_t)len, feed_u8(&f));
     }
     profile_free(p);
     free(changed.s);
