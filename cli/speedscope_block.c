@@ -201,31 +201,34 @@ static void read_thread(struct reading *r)
         .id = id, .label = w.label, .group = group_of(r, w.label), .idle = w.idle};
 }
 
+static const char *text_or_null(struct reading *r)
+{
+    string_id text = reading_text(r);
+    return text.ix ? profile_text(r->p, text) : NULL;
+}
+
 static void read_finding(struct reading *r)
 {
     struct speedscope *s = r->ret;
     struct finding f = {.kind = FINDING_EXPLAINS, .level = LEVEL_EXPLAINS};
     struct slice key;
-    char text[JSON_IN_TEXT_BYTES];
+    char words[JSON_IN_TEXT_BYTES] = "";
     if (!json_in_object(&r->j))
         return;
     while (json_in_key(&r->j, &key)) {
         if (slice_is(key, "rule"))
-            f.rule = profile_text(r->p, reading_text(r));
+            f.rule = text_or_null(r);
         else if (slice_is(key, "about"))
-            f.about = profile_text(r->p, reading_text(r));
-        else if (slice_is(key, "words") && !f.words && json_in_text(&r->j, text, sizeof text))
-            f.words = xstrdup(text);
+            f.about = text_or_null(r);
+        else if (slice_is(key, "words"))
+            (void)json_in_text(&r->j, words, sizeof words);
         else
             json_in_skip(&r->j);
     }
-    if (!f.words || !f.rule || s->findings.n == MAX_FINDINGS) {
-        free(f.words);
+    if (!*words || !f.rule || s->findings.n == MAX_FINDINGS)
         return;
-    }
     struct text tame = {0};
-    text_add_tame(&tame, f.words, strlen(f.words));
-    free(f.words);
+    text_add_tame(&tame, words, strlen(words));
     f.words = tame.s;
     s->items[s->findings.n++] = f;
 }

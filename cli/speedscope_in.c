@@ -193,7 +193,7 @@ static const char *idle_group(const char *name)
     return at && strspn(name, "0123456789") == (size_t)(at - name) ? at + strlen(idle) : NULL;
 }
 
-/* Is the thread ROW one of the first LEN bytes of GROUP: "omp worker 4711", "worker-*", "others"? */
+/* Is the thread ROW one of the first LEN bytes of GROUP: "worker 4711", "worker-*", "others"? */
 static bool is_of(const struct reading *r, const struct thread_row *row, const char *group,
                   size_t len)
 {
@@ -236,9 +236,10 @@ static void read_profile(struct reading *r)
     if (!json_in_object(&r->j))
         return;
     while (reading_goes_on(r) && json_in_key(&r->j, &key)) {
-        if (slice_is(key, "name") && json_in_text(&r->j, name, sizeof name)) {
-            id = thread_called(r, name);
-            idle = idle_group(name);
+        if (slice_is(key, "name")) {
+            bool named = json_in_text(&r->j, name, sizeof name);
+            id = named ? thread_called(r, name) : (thread_id){0};
+            idle = named ? idle_group(name) : NULL;
         } else if (slice_is(key, "samples") && (id.ix || idle)) {
             read_samples(r);
         } else if (slice_is(key, "weights") && (id.ix || idle)) {
@@ -262,15 +263,13 @@ static void read_document(struct reading *r)
         return;
     }
     while (reading_goes_on(r) && json_in_key(&r->j, &key)) {
-        if (slice_is(key, "exporter") && json_in_text(&r->j, text, sizeof text))
-            r->ours = str_starts(text, "wallspy@");
-        else if (!r->ours)
-            json_in_skip(&r->j);
-        else if (slice_is(key, "wallspy"))
+        if (slice_is(key, "exporter"))
+            r->ours = json_in_text(&r->j, text, sizeof text) && str_starts(text, "wallspy@");
+        else if (r->ours && slice_is(key, "wallspy"))
             reading_block(r);
-        else if (slice_is(key, "shared"))
+        else if (r->ours && slice_is(key, "shared"))
             read_shared(r);
-        else if (slice_is(key, "profiles"))
+        else if (r->ours && slice_is(key, "profiles"))
             reading_array(r, MOST_PROFILES, read_profile);
         else
             json_in_skip(&r->j);
