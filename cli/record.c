@@ -237,15 +237,20 @@ static void obey_signals(struct record *r)
         (void)steer_snapshot(r->steer);
 }
 
-/* Zombies have ended, too.  Without pidfd_open (before Linux 5.3) assume that the process ended. */
-static bool has_ended(pid_t pid)
+/* Zombies have ended, too.  UNKNOWN: what is assumed without pidfd_open (before Linux 5.3). */
+static bool has_ended_or(pid_t pid, bool unknown)
 {
     struct pollfd fd = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
     if (fd.fd < 0)
-        return errno == ESRCH || errno == ENOSYS;
+        return errno == ESRCH || (errno == ENOSYS && unknown);
     bool ended = poll(&fd, 1, 0) > 0;
     close(fd.fd);
     return ended;
+}
+
+static bool has_ended(pid_t pid)
+{
+    return has_ended_or(pid, true);
 }
 
 /* Have all ended whom the sampler, which does not look in a pause, would find to have ended? */
@@ -253,9 +258,12 @@ static bool all_have_ended(const struct record *r)
 {
     const struct process_set *set = recording_processes(r->recording);
     size_t n = 0;
-    while (n < set->n_alive && has_ended(set->alive[n]->pid))
+    int status;
+    if (r->command && sampler_child_status(recording_sampler(r->recording), r->command, &status))
+        return true;
+    while (n < set->n_alive && has_ended_or(set->alive[n]->pid, false))
         n++;
-    return n == set->n_alive || (r->command && has_ended(r->command));
+    return n == set->n_alive;
 }
 
 /* In a pause that somebody asked for. */
