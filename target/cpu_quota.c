@@ -205,6 +205,13 @@ void cpu_quota_look(struct cpu_quota *q, pid_t pid)
         move_to(q, open_for(pid, cgroup));
 }
 
+void cpu_quota_skip(struct cpu_quota *q, pid_t pid)
+{
+    char cgroup[PROC_TEXT_BYTES];
+    if (proc_read_text(pid, 0, "cgroup", cgroup, sizeof cgroup) > 0)
+        move_to(q, open_for(pid, cgroup));
+}
+
 struct cpu_quota *cpu_quota_free(struct cpu_quota *q)
 {
     if (!q)

@@ -21,6 +21,9 @@ void cpu_quota_look(struct cpu_quota *q, pid_t pid);
 /* Reads the counters of the group that it was in last. */
 void cpu_quota_read(struct cpu_quota *q);
 
+/* What was counted since the last look or reading is left out. */
+void cpu_quota_skip(struct cpu_quota *q, pid_t pid);
+
 struct cpu_quota_facts {
     int version;      /* of cgroups; 0: no group with a CPU controller was found */
     bool hidden;      /* there may be groups above those that can be seen */

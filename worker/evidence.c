@@ -42,6 +42,13 @@ struct witness {
     bool over;                           /* the process has ended */
 };
 
+/* The machine's counters at one moment. */
+struct machine_look {
+    int64_t at_ns, own_ns;
+    struct host_cpu cpu;
+    struct host_state state;
+};
+
 struct evidence {
     struct profile *profile;
     struct witness *witnesses; /* by the sampler's numbers of the processes */
@@ -51,6 +58,8 @@ struct evidence {
     struct host_cpu first_host;
     struct host_state first_state;
     int64_t first_own_ns;
+    bool is_paused;
+    struct machine_look paused; /* when the present pause began */
     struct process_list before, now;
     struct duty_cycle listing;
     int64_t listed_ns;         /* when NOW was read; 0: not yet */
@@ -217,12 +226,85 @@ void evidence_look(struct evidence *e)
     duty_cycle_end(&e->looking, SHARE, NS_PER_S);
 }
 
-/* ---- into the profile ---- */
-
 static uint64_t since(uint64_t before, uint64_t now)
 {
     return now > before ? now - before : 0;
 }
+
+/* ---- pauses ---- */
+
+static struct machine_look look_at_machine(void)
+{
+    return (struct machine_look){clock_now_ns(), own_cpu_ns(), host_cpu_read(), host_state_read()};
+}
+
+void evidence_pause(struct evidence *e)
+{
+    if (!e)
+        return;
+    for (size_t i = 0; i < e->n; i++)
+        look(&e->witnesses[i]);
+    e->paused = look_at_machine();
+    e->is_paused = true;
+}
+
+/* What counters of W have risen by since its last look is taken off them by a later first look. */
+static void skip_witness(struct witness *w)
+{
+    struct witness before = *w;
+    if (w->over || !is_known(w) || !read_stat(w))
+        return;
+    w->first_ns += w->last_ns - before.last_ns;
+    w->first.user_ticks += since(before.last.user_ticks, w->last.user_ticks);
+    w->first.system_ticks += since(before.last.system_ticks, w->last.system_ticks);
+    w->first.minor_faults += since(before.last.minor_faults, w->last.minor_faults);
+    w->first.major_faults += since(before.last.major_faults, w->last.major_faults);
+    w->first.children_ticks += since(before.last.children_ticks, w->last.children_ticks);
+    cpu_quota_skip(w->quota, w->process->pid);
+}
+
+static void skip_pressure(struct host_pressure *first, const struct host_pressure *before,
+                          const struct host_pressure *now)
+{
+    first->some_ns += max_i64(now->some_ns - before->some_ns, 0);
+    first->full_ns += max_i64(now->full_ns - before->full_ns, 0);
+}
+
+static void skip_state(struct host_state *first, const struct host_state *before,
+                       const struct host_state *now)
+{
+    const struct host_paging *was = &before->paging;
+    const struct host_paging *is = &now->paging;
+    skip_pressure(&first->cpu_pressure, &before->cpu_pressure, &now->cpu_pressure);
+    skip_pressure(&first->memory_pressure, &before->memory_pressure, &now->memory_pressure);
+    first->starts += since(before->starts, now->starts);
+    first->paging.swap_ins += since(was->swap_ins, is->swap_ins);
+    first->paging.swap_outs += since(was->swap_outs, is->swap_outs);
+    first->paging.numa_marked += since(was->numa_marked, is->numa_marked);
+    first->paging.numa_faults += since(was->numa_faults, is->numa_faults);
+    first->paging.numa_faults_local += since(was->numa_faults_local, is->numa_faults_local);
+    first->paging.numa_moved += since(was->numa_moved, is->numa_moved);
+}
+
+void evidence_resume(struct evidence *e)
+{
+    if (!e)
+        return;
+    const struct machine_look *before = &e->paused;
+    struct machine_look now = look_at_machine();
+    for (size_t i = 0; i < e->n; i++)
+        skip_witness(&e->witnesses[i]);
+    e->first_ns += now.at_ns - before->at_ns;
+    e->first_own_ns += now.own_ns - before->own_ns;
+    e->first_host.busy_ns += now.cpu.busy_ns - before->cpu.busy_ns;
+    e->first_host.interrupts_ns += now.cpu.interrupts_ns - before->cpu.interrupts_ns;
+    e->first_host.stolen_ns += now.cpu.stolen_ns - before->cpu.stolen_ns;
+    skip_state(&e->first_state, &before->state, &now.state);
+    e->listed_ns = 0;
+    e->is_paused = false;
+}
+
+/* ---- into the profile ---- */
 
 static void report_limits(const struct witness *w, struct profile *p)
 {
@@ -347,19 +429,20 @@ static int64_t recorded_ns(const struct evidence *e)
 
 static void report_host(struct evidence *e)
 {
-    struct host_cpu now = host_cpu_read();
+    const struct machine_look look = e->is_paused ? e->paused : look_at_machine();
+    const struct host_cpu *now = &look.cpu;
     const struct host_cpu *first = &e->first_host;
     struct profile_host host = {
-        .over_ns = clock_now_ns() - e->first_ns,
+        .over_ns = look.at_ns - e->first_ns,
         .cpus_online = (uint32_t)max_i64(sysconf(_SC_NPROCESSORS_ONLN), 0),
-        .busy_ns = max_i64(now.busy_ns - first->busy_ns, 0),
-        .interrupts_ns = max_i64(now.interrupts_ns - first->interrupts_ns, 0),
-        .stolen_ns = max_i64(now.stolen_ns - first->stolen_ns, 0),
-        .wallspy_ns = max_i64(own_cpu_ns() - e->first_own_ns, 0), /* less in a forked wallspy */
+        .busy_ns = max_i64(now->busy_ns - first->busy_ns, 0),
+        .interrupts_ns = max_i64(now->interrupts_ns - first->interrupts_ns, 0),
+        .stolen_ns = max_i64(now->stolen_ns - first->stolen_ns, 0),
+        .wallspy_ns = max_i64(look.own_ns - e->first_own_ns, 0), /* less in a forked wallspy */
         .recorded_ns = recorded_ns(e),
     };
     host.others_ns = max_i64(host.busy_ns - host.wallspy_ns - host.recorded_ns, 0);
-    host.machine = machine_card(e->profile, &e->first_state);
+    host.machine = machine_card(e->profile, &e->first_state, &look.state);
     report_neighbours(e, &host);
     *profile_get_host(e->profile) = host;
     profile_set_number(e->profile, METRIC_STOLEN_S, (double)host.stolen_ns / NS_PER_S);
@@ -370,7 +453,8 @@ void evidence_report(struct evidence *e)
     if (!e)
         return;
     for (size_t i = 0; i < e->n; i++) {
-        look(&e->witnesses[i]);
+        if (!e->is_paused)
+            look(&e->witnesses[i]);
         report_limits(&e->witnesses[i], e->profile);
         report_memory(&e->witnesses[i], e->profile);
         report_usage(&e->witnesses[i], e->profile);

@@ -16,6 +16,10 @@ void evidence_add(struct evidence *e, struct target_process *process);
 void evidence_end(struct evidence *e, size_t number);
 /* Looks again if it is time; cheap when called often.  E may be NULL. */
 void evidence_look(struct evidence *e);
+/* Around a pause: what was counted in between is left out, but of memory limits and swap.  The
+ * busiest neighbour and children's CPU time are those since then.  E may be NULL. */
+void evidence_pause(struct evidence *e);
+void evidence_resume(struct evidence *e);
 /* Looks again, and brings the profile up to now.  E may be NULL. */
 void evidence_report(struct evidence *e);
 struct evidence *evidence_free(struct evidence *e); /* returns NULL */

@@ -52,10 +52,10 @@ struct profile_machine machine_card_of(struct profile *p, const struct host_setu
     };
 }
 
-struct profile_machine machine_card(struct profile *p, const struct host_state *first)
+struct profile_machine machine_card(struct profile *p, const struct host_state *first,
+                                    const struct host_state *last)
 {
     struct host_setup setup;
-    struct host_state last = host_state_read();
     host_setup_read(&setup);
-    return machine_card_of(p, &setup, first, &last);
+    return machine_card_of(p, &setup, first, last);
 }

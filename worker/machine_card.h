@@ -5,8 +5,9 @@
 #include "profile/profile.h"
 #include "target/host_state.h"
 
-/* As of now, and since FIRST; texts go into P. */
-struct profile_machine machine_card(struct profile *p, const struct host_state *first);
+/* From FIRST to LAST, and its set-up of now; texts go into P. */
+struct profile_machine machine_card(struct profile *p, const struct host_state *first,
+                                    const struct host_state *last);
 /* The same, read already. */
 struct profile_machine machine_card_of(struct profile *p, const struct host_setup *setup,
                                        const struct host_state *first,

@@ -457,6 +457,7 @@ bool recording_pause(struct recording *r)
         ;
     for (size_t i = 0; i < r->n_timelines; i++)
         usage_look_at(&r->timelines[i], r->profile);
+    evidence_pause(r->evidence);
     r->paused_ns = clock_now_ns();
     r->paused_utc_ns = clock_utc_ns();
     return true;
@@ -471,6 +472,7 @@ void recording_resume(struct recording *r)
     int64_t ns = clock_now_ns() - r->paused_ns;
     const struct user_pause pause = {r->paused_ns - r->origin_ns, (uint64_t)r->paused_utc_ns, ns};
     profile_add_pause(r->profile, &pause);
+    evidence_resume(r->evidence);
     for (size_t i = 0; i < r->n_timelines; i++) {
         struct thread_timeline *timeline = &r->timelines[i];
         const struct profile_thread *t = profile_see_thread(r->profile, timeline->thread);

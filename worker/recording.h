@@ -42,9 +42,8 @@ int64_t recording_due_ns(const struct recording *r);
 void recording_finish(struct recording *r, bool (*on_progress)(void *ctx, double share), void *ctx);
 
 /* Leaves the target alone and stops the profile's time until recording_resume(): what happens
- * meanwhile is in no number but those of evidence of whole processes and the machine.  False: a
- * thread that was asked to stop has not stopped yet; nothing is sampled, call again.  True also
- * where it is paused already. */
+ * meanwhile is in no number.  False: a thread that was asked to stop has not stopped yet; nothing
+ * is sampled, call again.  True also where it is paused already. */
 bool recording_pause(struct recording *r);
 void recording_resume(struct recording *r); /* nothing where it is not paused */
 /* For how long it is paused now; −1: it is not. */

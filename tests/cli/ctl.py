@@ -150,6 +150,8 @@ class Ctl(unittest.TestCase):
             self.assertLess(lived_s, longest_s, thread)
             self.assertLess(thread["run_ns"] / 1e9, lived_s + 0.1, thread)
         self.assertIn("paused for", wallspy.text())
+        self.assertNotIn("cpu_check", block)  # the processes' own clocks ran on
+        self.assertLess(block["host_cpu"]["over_ns"] / 1e9, longest_s)
         again = call([programs["wallspy"], "report", kept])
         self.assertIn("in the pause", again.stdout)
         assert_unharmed(target)
@@ -225,6 +227,7 @@ class Ctl(unittest.TestCase):
             self.socket_of(wallspy).chmod(0o777)
             ran = call([*AS_USER, sys.executable, "-c", ASKS, self.socket_of(wallspy)])
             self.assertEqual(ran.stdout, "error: this recording is another user's\n", ran.stderr)
+        wallspy.stop()
         assert_unharmed(target)
 
     def test_without_a_folder_of_its_own_it_records(self):

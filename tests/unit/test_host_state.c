@@ -173,7 +173,8 @@ START_TEST(this_machine_is_read)
     ck_assert(first.paging.swap_known == (access("/proc/vmstat", R_OK) == 0));
     ck_assert(first.memory_pressure.known == (access("/proc/pressure/memory", R_OK) == 0));
     ck_assert(first.load >= 0);
-    struct profile_machine m = machine_card(p, &first);
+    struct host_state last = host_state_read();
+    struct profile_machine m = machine_card(p, &first, &last);
     ck_assert_uint_ge(m.numa_nodes, access("/sys/devices/system/node/has_memory", R_OK) == 0);
     ck_assert((m.huge_pages.ix != 0) ==
               (access("/sys/kernel/mm/transparent_hugepage/enabled", R_OK) == 0));
