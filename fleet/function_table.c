@@ -130,6 +130,17 @@ static bool is_entry(const char *name)
     return str_is_one_of(name, names);
 }
 
+/* What wraps a function, and has no other meaning: of Python's decorators, as in torch, by the last
+ * component of the name. */
+static bool is_wrapper(const char *name)
+{
+    static const char *const names[] = {
+        "wrapper", "_wrapper", "wrapped",          "inner", "_call_impl", "_wrapped_call_impl",
+        "_fn",     "__call__", "decorate_context", NULL};
+    const char *point = strrchr(name, '.');
+    return str_is_one_of(point ? point + 1 : name, names);
+}
+
 static enum function_role native_role(const char *name, const char *module)
 {
     static const char *const internals[] = {"_Py", "Py", "_PY", "main", NULL};
@@ -137,11 +148,13 @@ static enum function_role native_role(const char *name, const char *module)
         return FUNCTION_IS_PASSED;
     if (is_interpreter(module))
         return str_starts_any(name, internals) ? FUNCTION_IS_PASSED : FUNCTION_IS_LIBRARY;
-    return strstr(module, ".so") ? FUNCTION_IS_LIBRARY : FUNCTION_IS_OWN;
+    if (!strstr(module, ".so"))
+        return FUNCTION_IS_OWN;
+    return str_starts(name, "std::") ? FUNCTION_IS_PASSED : FUNCTION_IS_LIBRARY;
 }
 
 /* FILE: a whole path, or, as py-spy's text has it, from the outermost package on. */
-static enum function_role python_role(const char *file)
+static enum function_role python_role(const char *name, const char *file)
 {
     static const char *const parts[] = {"/lib/python",    "/lib64/python", "site-packages/",
                                         "dist-packages/", "<frozen ",      NULL};
@@ -152,8 +165,9 @@ static enum function_role python_role(const char *file)
     if (str_ends(file, "threading.py") || str_ends(file, "runpy.py") ||
         str_starts(file, "<frozen importlib") || str_starts(file, "<frozen runpy"))
         return FUNCTION_IS_PASSED;
-    return str_has_any(file, parts) || str_starts_any(file, starts) ? FUNCTION_IS_LIBRARY
-                                                                    : FUNCTION_IS_OWN;
+    if (!str_has_any(file, parts) && !str_starts_any(file, starts))
+        return FUNCTION_IS_OWN;
+    return is_wrapper(name) ? FUNCTION_IS_PASSED : FUNCTION_IS_LIBRARY;
 }
 
 /* ---- functions ---- */
@@ -172,7 +186,7 @@ static struct function describe(struct function_table *f, const struct frame_in 
         const char *file = path_base(frame->file);
         ret.name = texts_add(&f->texts, frame->name, strlen(frame->name));
         ret.file = texts_add(&f->texts, file, strlen(file));
-        ret.role = python_role(frame->file);
+        ret.role = python_role(frame->name, frame->file);
         return ret;
     }
     const char *module = path_base(frame->module);

@@ -86,9 +86,27 @@ static struct place find_place(const struct fleet *f, const struct verdict_class
     return ret;
 }
 
+struct brevity { /* what the first line has room for */
+    bool world, object, inner, lined;
+    bool wait; /* also of one that awaits others; what stops a job is always said */
+    bool own;  /* no functions of libraries, where their own tell the classes apart */
+    size_t columns;
+};
+
+/* Do their own functions, or the lines in these, tell C from OTHER? */
+static bool own_frames_differ(const struct fleet *f, const struct verdict_class *c,
+                              const struct verdict_class *other)
+{
+    uint32_t a = find_place(f, c, other).own;
+    uint32_t b = find_place(f, other, c).own;
+    return a && b &&
+           (f->nodes[a].function != f->nodes[b].function ||
+            fleet_words_line(f, c, a) != fleet_words_line(f, other, b));
+}
+
 /* "evaluate train.py:30 > receive": where the ways part, and, INNER, the innermost function. */
 static void add_place(const struct fleet *f, const struct verdict_class *c,
-                      const struct verdict_class *other, bool inner, bool lined, size_t columns,
+                      const struct verdict_class *other, const struct brevity *b, bool lined,
                       struct text *out)
 {
     struct place p = find_place(f, c, other);
@@ -97,20 +115,16 @@ static void add_place(const struct fleet *f, const struct verdict_class *c,
         text_add(out, "no stack");
         return;
     }
-    fleet_words_add_frame(f, c, first, columns, lined, out);
-    bool library = p.part && p.part != first && !is_own(f, p.part);
-    if (library || (inner && p.inner != first)) {
+    fleet_words_add_frame(f, c, first, b->columns, lined, out);
+    bool library = p.part && p.part != first && !is_own(f, p.part) &&
+                   !(b->own && own_frames_differ(f, c, other));
+    if (library || (b->inner && p.inner != first)) {
         text_add(out, " > ");
-        fleet_words_add_name(f, library ? p.part : p.inner, columns, out);
+        fleet_words_add_name(f, library ? p.part : p.inner, b->columns, out);
     }
 }
 
 /* ---- the first line ---- */
-
-struct brevity { /* what the first line has room for */
-    bool world, object, inner, lined, wait;
-    size_t columns;
-};
 
 static void add_who(const struct fleet *f, const struct verdict *v, const struct verdict_class *c,
                     bool world, struct text *out)
@@ -138,6 +152,11 @@ static void add_who(const struct fleet *f, const struct verdict *v, const struct
     }
 }
 
+static bool awaits_others(const struct fleet *f, const struct verdict_class *c)
+{
+    return f->waits[f->threads[c->thread].wait].doing >= DOES_AWAIT;
+}
+
 static void add_wait(const struct fleet *f, const struct verdict_class *c, bool object,
                      struct text *out)
 {
@@ -159,6 +178,22 @@ static void add_moved(const struct verdict *v, const struct verdict_class *c, st
     text_add(out, words[v->moved[v->order[c->first]]]);
 }
 
+/* Where the others are.  Where only functions of libraries tell them from the odd one, and there is
+ * little room, these alone. */
+static void add_others(const struct fleet *f, const struct verdict *v, const struct brevity *b,
+                       struct text *out)
+{
+    const struct verdict_class *odd = &v->classes[v->odd];
+    const struct verdict_class *others = &v->classes[v->others];
+    struct place p = find_place(f, others, odd);
+    if (b->own && p.part && !is_own(f, p.part) && !own_frames_differ(f, others, odd))
+        fleet_words_add_name(f, p.part, b->columns, out);
+    else
+        add_place(f, others, odd, b, b->lined || v->level == LEVEL_LINES, out);
+    if (v->level == LEVEL_WAIT)
+        add_wait(f, others, false, out);
+}
+
 static void add_odd(const struct fleet *f, const struct verdict *v, const struct brevity *b,
                     struct text *out)
 {
@@ -167,8 +202,8 @@ static void add_odd(const struct fleet *f, const struct verdict *v, const struct
     bool threads = v->level == LEVEL_THREADS;
     add_who(f, v, odd, b->world, out);
     text_add(out, threads ? ": a thread in " : ": ");
-    add_place(f, odd, threads ? NULL : others, b->inner, true, b->columns, out);
-    if (b->wait)
+    add_place(f, odd, threads ? NULL : others, b, true, out);
+    if (b->wait || !awaits_others(f, odd))
         add_wait(f, odd, b->object, out);
     add_moved(v, odd, out);
     text_addf(out, "; %u other%s", others->n, others->n == 1 ? "" : "s");
@@ -177,18 +212,18 @@ static void add_odd(const struct fleet *f, const struct verdict *v, const struct
         return;
     }
     text_add(out, ": ");
-    add_place(f, others, odd, b->inner, b->lined || v->level == LEVEL_LINES, b->columns, out);
-    if (v->level == LEVEL_WAIT)
-        add_wait(f, others, false, out);
+    add_others(f, v, b, out);
 }
 
 void headline_add_class(const struct fleet *f, const struct verdict *v, size_t i, size_t columns,
                         struct text *out)
 {
     static const struct brevity steps[] = {
-        {.object = true, .inner = true, .columns = 32},
-        {.inner = true, .columns = 32},
+        {.wait = true, .object = true, .inner = true, .columns = 32},
+        {.wait = true, .inner = true, .columns = 32},
+        {.wait = true, .columns = 32},
         {.columns = 32},
+        {.own = true, .columns = 32},
     };
     const struct verdict_class *c = &v->classes[i];
     bool compared = v->kind == VERDICT_ODD && v->level != LEVEL_THREADS;
@@ -197,8 +232,9 @@ void headline_add_class(const struct fleet *f, const struct verdict *v, size_t i
     for (size_t step = 0; step < sizeof steps / sizeof *steps; step++) {
         const struct brevity *b = &steps[step];
         text_clear(&words);
-        add_place(f, c, compared ? &v->classes[other] : NULL, b->inner, true, b->columns, &words);
-        add_wait(f, c, b->object, &words);
+        add_place(f, c, compared ? &v->classes[other] : NULL, b, true, &words);
+        if (b->wait || !awaits_others(f, c))
+            add_wait(f, c, b->object, &words);
         add_moved(v, c, &words);
         if (utf8_columns(words.s, words.len) <= columns)
             break;
@@ -223,6 +259,8 @@ static void add_even(const struct fleet *f, const struct verdict *v, const struc
 {
     const char *noun = v->members.ranked ? "ranks" : "processes";
     const struct verdict_class *all = &v->classes[v->n_classes - 1];
+    struct brevity place = *b;
+    place.inner = false;
     if (v->kind == VERDICT_MOVES) {
         text_addf(out, "%zu of %zu %s ran or moved on: none stands out", v->members.n - v->n_still,
                   v->members.n, noun);
@@ -234,7 +272,7 @@ static void add_even(const struct fleet *f, const struct verdict *v, const struc
     } else {
         text_addf(out, "all %zu %s do the same: ", v->members.n, noun);
     }
-    add_place(f, all, NULL, false, true, b->columns, out);
+    add_place(f, all, NULL, &place, true, out);
     add_wait(f, all, b->object, out);
 }
 
@@ -254,9 +292,11 @@ static void add_first(const struct fleet *f, const struct verdict *v, const stru
     }
     if (absent) {
         const struct verdict_class *others = &v->classes[v->n_classes - 1];
+        struct brevity place = *b;
+        place.inner = false;
         add_absent(v, out);
         text_addf(out, "; %u others: ", others->n);
-        add_place(f, others, NULL, false, b->lined, b->columns, out);
+        add_place(f, others, NULL, &place, b->lined, out);
         add_wait(f, others, b->object, out);
         return;
     }
@@ -276,7 +316,8 @@ void headline_add(const struct fleet *f, const struct verdict *v, size_t width, 
         {.wait = true, .columns = 32},
         {.wait = true, .columns = 20},
         {.columns = 32},
-        {.columns = 16},
+        {.lined = true, .own = true, .columns = 32},
+        {.own = true, .columns = 16},
     };
     struct text line = {0};
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {

@@ -182,6 +182,38 @@ class Odd(JobTest):
                      python("<module>", 30), *ENTRY]
         self.expect("^rank 3 ", job(8, {3: loading(), 4: waiting(frames=receiving)}))
 
+    def test_what_it_does_before_where_in_a_library(self):
+        """The functions of libraries go first where the line is too long."""
+        torch = "/venv/lib/python3.11/site-packages/torch/"
+        waits = [native("c10d::Reducer::finalize_backward", "libtorch.so"),
+                 python("Tensor.backward_with_a_long_name", 623, torch + "_tensor.py"),
+                 python("train_step", 34), python("<module>", 45), *ENTRY]
+        stopped = [native("os_kill", "python3.11"), python("train_step", 25),
+                   python("<module>", 45), *ENTRY]
+        self.expect(r"^rank 1 \S+ train_step train\.py:25, is stopped; 3 others: train_step$",
+                    job(4, {1: waiting(frames=stopped, state="stopped")},
+                        main=lambda: waiting(frames=waits)))
+
+    def test_where_only_libraries_tell(self):
+        def one(name):
+            return waiting(frames=[native("wait", "libx.so"), native(name, "libx.so"),
+                                   python("train_step", 34), python("<module>", 45), *ENTRY])
+        self.expect(r"^rank 1 \S+ train_step train\.py:34 > odd_place; 3 others: even_place$",
+                    job(4, {1: one("odd_place")}, main=lambda: one("even_place")))
+
+    def test_wrappers_are_passed_over(self):
+        torch = "/venv/lib/python3.11/site-packages/torch/"
+        def one(name):
+            return waiting(frames=[
+                native("std::condition_variable::wait", "libtorch.so"),
+                python(name, 4181, torch + "distributed_c10d.py"),
+                python("_exception_logger.<locals>.wrapper", 83, torch + "c10d_logger.py"),
+                python("train_step", 34), python("<module>", 45), *ENTRY])
+        said = self.expect(r"^rank 1 .*train_step train\.py:34 > broadcast; 3 others: all_reduce$",
+                           job(4, {1: one("broadcast")}, main=lambda: one("all_reduce")))
+        self.assertNotIn("wrapper", said.text)
+        self.assertNotIn("std::", said.text)
+
     def test_a_thread_of_one(self):
         def threads(odd):
             where = [native("read"), python("fetch", 88), python("feed", 80)] if odd else [
