@@ -65,7 +65,7 @@ static int cut(const struct options *o, struct profile *p, struct err *err)
     struct text words = {0};
     int r = window_cut(o, p, &window, err);
     if (r == 0)
-        window_add_words(&words, p, &window);
+        window_add_words(&words, p, &window, false);
     if (words.len)
         terminal_info("%s", words.s);
     text_release(&words);

@@ -135,8 +135,8 @@ static int choose(struct said *said, struct err *err)
         return 0;
     if (!chosen_first(o, said->p, &first))
         return err_set(err, -EINVAL,
-                       "no thread of the recording is asked for: wallspy report --threads %s lists "
-                       "them",
+                       "the recording has no thread that --thread and --process ask for: wallspy "
+                       "report --threads %s lists them",
                        o->inputs.words[0]);
     if (o->processes.n)
         quality_measure(said->p, &o->view);
@@ -168,8 +168,8 @@ static int prepare(struct said *said, struct err *err)
     int r = window_cut(&said->o, said->p, &said->taken, err);
     if (r < 0)
         return r;
-    window_add_words(&said->window, said->p, &said->taken);
-    if (said->kept && said->taken.asked)
+    window_add_words(&said->window, said->p, &said->taken, said->o.brief);
+    if (said->kept && said->taken.asked && !said->o.brief)
         text_add(&said->window, "; findings are in the file for all of it, and left out");
     r = choose(said, err);
     return r < 0 ? r : check_why(said, err);

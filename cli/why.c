@@ -58,6 +58,29 @@ static void add_below(const struct why *w, size_t depth, const char *words, stru
 
 /* ---- rows ---- */
 
+/* What time in CAUSE is, for people; the ledger's own words are keys. */
+static const char *words_of(enum cause cause)
+{
+    static const char *const words[CAUSE_KINDS] = {
+        [CAUSE_CPU] = "waits for a CPU",
+        [CAUSE_GC] = "collects garbage",
+        [CAUSE_STARTS] = "starts threads",
+        [CAUSE_FAULTS] = "has page faults",
+        [CAUSE_NUMA] = "has its pages moved",
+        [CAUSE_PAGE] = "waits for a page",
+        [CAUSE_GIL] = "waits for the GIL",
+        [CAUSE_LOCK] = "waits for a lock",
+        [CAUSE_JOIN] = "waits for a thread's end",
+        [CAUSE_CONDITION] = "waits to be woken",
+        [CAUSE_CHILD] = "waits for a child",
+        [CAUSE_PEER] = "waits for another process",
+        [CAUSE_FILE] = "waits for a file",
+        [CAUSE_DEVICE] = "waits for a device",
+        [CAUSE_TIMER] = "sleeps",
+    };
+    return words[cause] ? words[cause] : cause_name(cause);
+}
+
 /* "-> lock table, held by refresh 4203", "-> for the end of load 17"; false: nothing of it was
  * read. */
 static bool add_side(const struct why *w, const struct wait_side *side, pid_t waiter, size_t depth,
@@ -76,7 +99,7 @@ static bool add_side(const struct why *w, const struct wait_side *side, pid_t wa
     return told;
 }
 
-/* "-> mge-worker, who alone is busy meanwhile: device: TopK::exec > ioctl /dev/x" */
+/* "-> mge-worker, who alone is busy meanwhile: waits for a device: TopK::exec > ioctl /dev/x" */
 static void add_end(const struct why *w, const struct ledger_row *row, size_t depth,
                     struct text *out)
 {
@@ -85,7 +108,7 @@ static void add_end(const struct why *w, const struct ledger_row *row, size_t de
               row->way == LEDGER_READ ? ""
               : row->group->plural    ? ", who alone are busy meanwhile"
                                       : ", who alone is busy meanwhile",
-              cause_name(row->cause));
+              words_of(row->cause));
     add_way(&words, &row->place);
     add_below(w, depth, words.s, out);
     text_release(&words);
@@ -109,7 +132,7 @@ static void add_ledger_row(const struct why *w, const struct ledger_row *row, st
     struct text words = {0};
     bool waits = row->way != LEDGER_OWN && row->waits.node;
     size_t depth = 1;
-    text_addf(&words, "%s: ", cause_name(waits ? row->waits_cause : row->cause));
+    text_addf(&words, "%s: ", words_of(waits ? row->waits_cause : row->cause));
     add_way(&words, waits ? &row->waits : &row->place);
     add_row(w, row->ns, words.s, out);
     text_release(&words);

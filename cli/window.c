@@ -57,7 +57,8 @@ static void add_utc(struct text *out, const struct profile *p, int64_t ns)
               (int)(of_day_ns % NS_PER_S / (NS_PER_S / 10)));
 }
 
-static int say_outside(const struct profile *p, struct err *err)
+/* Says WHAT, and what P has. */
+static int say_outside(const struct profile *p, const char *what, struct err *err)
 {
     struct text has = {0};
     text_addf(&has, "0 to %.3f s", seconds(profile_end_ns(p)));
@@ -68,10 +69,17 @@ static int say_outside(const struct profile *p, struct err *err)
         add_utc(&has, p, profile_end_ns(p));
         text_add(&has, "Z");
     }
-    int r = err_set(err, -EINVAL, "the recording has nothing between --from and --to: it has %s",
-                    has.s);
+    int r = err_set(err, -EINVAL, "the recording has %s: it has %s", what, has.s);
     text_release(&has);
     return r;
+}
+
+/* A time of day that is not P's is a mistake; seconds may be more than there are. */
+static bool is_elsewhere(const struct profile *p, const struct moment *m)
+{
+    static const int64_t rounded_ns = NS_PER_S; /* as it is printed */
+    int64_t at_ns = place(p, m, 0);
+    return needs_clock(m) && (at_ns < -rounded_ns || at_ns > profile_end_ns(p) + rounded_ns);
 }
 
 int window_of(const struct options *o, const struct profile *p, int64_t *ret_from_ns,
@@ -81,11 +89,16 @@ int window_of(const struct options *o, const struct profile *p, int64_t *ret_fro
         return err_set(err, -EINVAL,
                        "the recording does not say at what time it was made: give --from and --to "
                        "in seconds");
+    if (is_elsewhere(p, &o->from) || is_elsewhere(p, &o->to))
+        return say_outside(p,
+                           is_elsewhere(p, &o->from) ? "no such time as --from (UTC)"
+                                                     : "no such time as --to (UTC)",
+                           err);
     int64_t end_ns = profile_end_ns(p);
     int64_t from_ns = max_i64(place(p, &o->from, 0), 0);
     int64_t to_ns = min_i64(place(p, &o->to, end_ns), end_ns);
     if (from_ns >= to_ns)
-        return say_outside(p, err);
+        return say_outside(p, "nothing between --from and --to", err);
     *ret_from_ns = from_ns;
     *ret_to_ns = to_ns;
     return 0;
@@ -127,7 +140,7 @@ int window_cut(const struct options *o, struct profile *p, struct window *ret, s
     return 0;
 }
 
-void window_add_words(struct text *out, const struct profile *p, const struct window *w)
+void window_add_words(struct text *out, const struct profile *p, const struct window *w, bool brief)
 {
     if (!w->asked)
         return;
@@ -140,5 +153,6 @@ void window_add_words(struct text *out, const struct profile *p, const struct wi
         add_utc(out, p, profile_end_ns(p));
         text_add(out, " UTC)");
     }
-    add_notes(out, &w->cut);
+    if (!brief)
+        add_notes(out, &w->cut);
 }

@@ -59,7 +59,7 @@ START_TEST(a_way_is_followed_to_its_end)
                      "main 100 lived for 10.000 s: run 1.000, wait-cpu 0.000, blocked 9.000 by "
                      "the\n"
                      "  kernel's counts. By 1000 samples its time ends so:\n"
-                     "    9.000   90%  lock: look_up > mutex\n"
+                     "    9.000   90%  waits for a lock: look_up > mutex\n"
                      "                   -> lock table, held by refresh 101\n"
                      "                     -> load: computes: fetch > parse\n"
                      "                       if that took no time, main would save at most 90% of "
@@ -83,7 +83,7 @@ START_TEST(one_of_many_alike_is_asked_for_by_its_tid)
     builder_run(&b, builder_thread(&b, 104, "owner"), "own!app", 10000, 10000);
     (void)why(&b, "103");
     ck_assert_msg(strstr(said.s, "worker 103 lived for 10.000 s") == said.s, "%s", said.s);
-    ck_assert_msg(strstr(said.s, "    5.200   52%  lock: run > take > mutex\n"
+    ck_assert_msg(strstr(said.s, "    5.200   52%  waits for a lock: run > take > mutex\n"
                                  "                   -> held by owner 104\n"
                                  "                     -> owner: computes: own\n") != NULL,
                   "%s", said.s);
