@@ -129,6 +129,7 @@ EXPECTED = {
     "killed-worker": Row("stuck", "", r"print_all press\.py"),
     "join-first": Row("stuck", "", r"weigh_all weigh\.py"),
     "rests": Row("timer", r"\bmain\b", r"work twolines\.py:17"),
+    "throws": Row("computes", r"\bmain\b", r"parse_cell"),
     "slow-end": Row("collects garbage", r"\bmain\b", "", "_exit"),
     "asks-terminal": Row("stopped", r"ask_user asks\.py|\bsh\b", "", "stopped"),
     "frozen": Row("stopped", "", "", "frozen"),

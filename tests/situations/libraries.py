@@ -26,6 +26,7 @@ SLOW = {
     "signatures": r"inspect\.signature\(\) runs",
     "hints": r"typing\.get_type_hints\(\) runs",
     "fields": r"dataclasses\.asdict\(\) runs",
+    "protocols": r"isinstance\(\) with a runtime_checkable Protocol runs",
     "contexts": r"ssl\.create_default_context\(\) runs",
     "documents": r"xml\.dom\.minidom makes its tree in Python",
     "models": r"pydantic builds schemas",

@@ -66,6 +66,36 @@ def rows():
     return slow, quick
 
 
+def protocols():
+    import typing
+
+    @typing.runtime_checkable
+    class Shape(typing.Protocol):
+        def area(self): ...
+
+        def name(self): ...
+
+    class Base:
+        pass
+
+    class Square(Base):
+        def area(self):
+            return 4
+
+        def name(self):
+            return "square"
+
+    shapes = [Square() for _ in range(500)]
+
+    def slow():
+        return sum(isinstance(shape, Shape) for shape in shapes)
+
+    def quick():
+        return sum(isinstance(shape, Base) for shape in shapes)
+
+    return slow, quick
+
+
 def applies():
     import pandas
 
