@@ -59,7 +59,7 @@ static bool is_other(const char *path)
     size_t len = byte_source_ahead(&source, LOOKED_AT);
     len = len < LOOKED_AT ? len : LOOKED_AT;
     memcpy(beginning, source.at, len);
-    bool damaged = source.error < 0; /* the report of dumps says how */
+    bool damaged = source.wrong != NULL; /* the report of dumps says how */
     byte_source_close(&source);
     return len && !damaged && !has_dump(beginning, len);
 }

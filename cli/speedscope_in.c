@@ -112,6 +112,7 @@ static void read_samples(struct reading *r)
         r->samples =
             array_reserve(r->samples, &r->samples_capacity, r->n_samples + 1, sizeof *r->samples);
         r->samples[r->n_samples++] = s;
+        byte_source_bears(r->j.source);
     }
 }
 
@@ -157,6 +158,7 @@ static void read_weights(struct reading *r, thread_id id, struct sample *best)
             continue;
         }
         int64_t ns = weight * NS_PER_US;
+        byte_source_bears(r->j.source);
         if (id.ix)
             add_run(r, id, &r->samples[i], done_ns, done_ns + ns);
         if (weight > most) {
@@ -302,8 +304,8 @@ static const char *what_is_wrong(const struct reading *r, const struct byte_sour
 {
     if (r->wrong)
         return r->wrong;
-    if (source->error)
-        return strerror(-source->error);
+    if (source->wrong)
+        return source->wrong;
     if (r->j.wrong)
         return "damaged, or cut short";
     if (!r->ours)
