@@ -71,13 +71,13 @@ static int report_one(const struct options *o, const char *path)
         return report_recording(o, path);
     if (speedscope_is(path))
         return report_speedscope(o, path);
-    if (!is_other(path))
+    if (o->json || o->map || !is_other(path)) /* the inputs are in the JSON, with what is wrong */
         return -1;
     terminal_error("%s is no recording, no dump and no speedscope file of wallspy's: report takes "
                    "FILE.wallspy and FILE.json of record -o, and what dump --json (or py-spy) "
                    "prints",
                    path);
-    return EXIT_FAILED;
+    return EXIT_NO_SAMPLE;
 }
 
 /* Of several: only dumps go together.  Returns EXIT_OK, or an exit code, and says why. */

@@ -103,7 +103,7 @@ class Kept(FolderTest):
                       self.refused("--why", "main", "run.json.gz", code=2).replace("\n", " "))
         pathlib.Path("notes").write_text("no dump\n")
         self.assertIn("notes is no recording, no dump and no speedscope file",
-                      self.refused("notes").replace("\n", " "))
+                      self.refused("notes", code=6).replace("\n", " "))
         self.assertIn("run.json.gz is a recording",
                       self.refused("run.json.gz", "notes", code=2))
 

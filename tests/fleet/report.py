@@ -612,15 +612,22 @@ class Garbled(JobTest):
         self.assertIn("  and 4992 more: --json\n", said.text)
 
     def test_exit_codes(self):
+        pathlib.Path("nobody").write_text("[]", encoding="utf-8")
         pathlib.Path("garbled").write_text("nothing", encoding="utf-8")
         pathlib.Path("empty").mkdir()
-        self.assertEqual(report("garbled").code, 6)
+        self.assertEqual(report("nobody").code, 6)
+        self.assertEqual(document("garbled")["inputs"][0]["processes"], 0)
+        done = subprocess.run([programs["wallspy"], "report", "garbled"], capture_output=True,
+                              check=False)
+        self.assertEqual((done.returncode, done.stdout), (6, b""))
+        self.assertIn("garbled is no recording, no dump and no speedscope file",
+                      done.stderr.decode().replace("\n", " "))
         self.assertEqual(report("empty").code, 1)
         self.assertEqual(report("missing").code, 1)
         self.assertIn("missing: No such file or directory\n", report("missing").text)
         with open("/dev/full", "w", encoding="utf-8") as full:
             for options in [], ["--json"]:
-                done = subprocess.run([programs["wallspy"], "report", "garbled", *options],
+                done = subprocess.run([programs["wallspy"], "report", "nobody", *options],
                                       stdout=full, stderr=subprocess.DEVNULL, check=False)
                 self.assertEqual(done.returncode, 1)
 
