@@ -227,7 +227,10 @@ static bool take_wait(struct reader *r, union item *item)
     uint64_t list = 0;
     if (!translate(r, TABLE_MOUNT, &item->wait.mount.ix))
         return false;
-    if (!is_call(profile_text(r->p, item->wait.call)))
+    if (item->wait.kind == WAIT_NONE)
+        return rows_fail(&r->rows, "it is of no kind");
+    if (!is_call(profile_text(r->p, item->wait.call)) ||
+        (item->wait.kind == WAIT_CALL && !*profile_text(r->p, item->wait.call)))
         return rows_fail(&r->rows, "its call is none");
     (void)map_get(&r->lists, r->rows.numbers[0], &list);
     item->wait.side.list = (blocker_list){(uint32_t)list};
