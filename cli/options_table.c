@@ -380,8 +380,8 @@ const struct option_row option_rows[] = {
      .commands = FOR_REPORT,
      .set = set_flag,
      .field = offsetof(struct options, tables.tree),
-     .help = "the calls of each thread as a tree, by wall time; what takes less than 1% is left "
-             "out"},
+     .help = "the calls of each thread as a tree, by wall time; what takes less than 1% (--min) is "
+             "left out"},
     {.name = "include",
      .value = "PATTERN",
      .commands = FOR_REPORT,
@@ -650,9 +650,10 @@ const struct command_row command_rows[COMMAND_COUNT] = {
     [COMMAND_DOCTOR] = {"doctor",
                         {"doctor [-p PID] [--json]"},
                         "say what would stop wallspy here, and the line that helps"},
-    [COMMAND_REPORT] = {"report",
-                        {"report FILE.wallspy [options]", "report DUMPS... [--json] [--map FILE]"},
-                        "say what a recording says, or which rank of many dumps is elsewhere"},
+    [COMMAND_REPORT] =
+        {"report",
+         {"report FILE.wallspy [options]", "report DUMPS... [--json] [--map FILE]"},
+         "say what a recording (or its .json) says, or which of many dumps is elsewhere"},
     [COMMAND_EXPORT] = {"export",
                         {"export FILE.wallspy [-f FORMAT] [-o OUT] [options]"},
                         "write a recording in another format, as record would have"},

@@ -82,6 +82,7 @@ static void write_recording(struct json *j, const struct report_json *r)
     const struct window *w = r->window;
     begin_object(j, "recording");
     json_string_field(j, "file", r->o->inputs.n ? r->o->inputs.words[0] : NULL);
+    json_string_field(j, "format", r->speedscope ? "speedscope" : "wallspy");
     text_field(j, "host", profile_metadata_text(r->p, "host"));
     text_field(j, "kernel", profile_metadata_text(r->p, "kernel"));
     write_utc(j, "started", w->started_utc_ns);

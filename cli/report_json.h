@@ -10,6 +10,7 @@ struct report_json {
     const struct options *o;
     const struct profile *p;
     const struct window *window;
+    bool speedscope; /* P is of such a file, which holds less */
 };
 /* Appends one object, with the threads, functions and waits that R's options leave, and F's
  * findings.  Returns 0 or a negative errno. */

@@ -52,7 +52,8 @@ static void say_answer(const void *subject, const struct groups *g, const struct
 {
     const struct said *said = subject;
     struct chosen_answer chosen;
-    const struct report_json json = {.o = &said->o, .p = said->p, .window = &said->taken};
+    const struct report_json json = {
+        .o = &said->o, .p = said->p, .window = &said->taken, .speedscope = said->kept != NULL};
     chosen_answer_init(&chosen, &said->o, g, said->kept ? said->kept : f);
     if (said->o.why)
         why_add(out, g, why_find(&g->summaries, said->o.why), said->width);

@@ -109,6 +109,7 @@ def wrong_with_speedscope(recording, _document, text):
     other = copy.copy(recording)
     other.file = file
     said = other.report()
+    yield from violations(other.document(), SCHEMA)
     if findings_of(said) != findings_of(text):
         yield f"a speedscope file has the findings {findings_of(said)}"
     if text.splitlines()[-1] != said.splitlines()[-1]:
