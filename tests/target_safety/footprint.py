@@ -1,4 +1,5 @@
-"""What wallspy leaves in the world: one file, under a temporary name until it is whole.
+"""What wallspy leaves in the world: one file, under a temporary name until it is whole, and the
+folder for the socket of `wallspy ctl`, which goes with it.
 
 strace follows all threads of wallspy, which attaches, and its log must have no call that writes,
 listens, connects, becomes another user or starts a process, but those named here.
@@ -60,6 +61,7 @@ class Judge:
         self.own = children_in(log)
         folder, name = os.path.split(output)
         self.output = output
+        self.sockets = os.path.join(folder, "ctl")
         # The name has wallspy's pid in it.
         self.temporary = re.compile(rf"{re.escape(folder)}/\.{re.escape(name)}\.\d+\.tmp")
         self.streams = streams
@@ -71,6 +73,11 @@ class Judge:
 
     def is_temporary(self, path):
         return bool(self.temporary.fullmatch(path))
+
+    @staticmethod
+    def is_socket(path):
+        """Below the descriptor of the folder for sockets."""
+        return bool(re.fullmatch(r"/proc/self/fd/\d+/\d+\.(new|sock)", path))
 
     def may(self, name, arguments):
         check = getattr(self, f"may_{name}", None)
@@ -87,11 +94,25 @@ class Judge:
     may_open = may_openat
 
     def may_unlink(self, arguments):
-        return self.is_temporary(self.paths(arguments)[0])
+        path = self.paths(arguments)[0]
+        return self.is_temporary(path) or self.is_socket(path)
 
     def may_rename(self, arguments):
         old, new = self.paths(arguments)
-        return self.is_temporary(old) and new == self.output
+        return (self.is_temporary(old) and new == self.output) or \
+            (self.is_socket(old) and self.is_socket(new))
+
+    def may_mkdir(self, arguments):
+        return self.paths(arguments) == [self.sockets] and ", 0700" in arguments
+
+    def may_socket(self, arguments):
+        return arguments.startswith("AF_UNIX, SOCK_STREAM|SOCK_CLOEXEC|SOCK_NONBLOCK, 0")
+
+    def may_bind(self, arguments):
+        return "sa_family=AF_UNIX" in arguments and self.is_socket(self.paths(arguments)[0])
+
+    def may_listen(self, arguments):
+        return "<socket:[" in arguments or "<UNIX" in arguments
 
     def may_write(self, arguments):
         path = re.match(r"\d+<([^>]*)>", arguments).group(1)
@@ -136,6 +157,7 @@ class Footprint(HarmTest):
         environment = {k: v for k, v in os.environ.items() if k != "DEBUGINFOD_URLS"}
         # it takes ptrace, and no folder for reports is made
         environment["ASAN_OPTIONS"] = "detect_leaks=0"
+        environment["WALLSPY_CTL_DIR"] = os.path.join(folder, "ctl")
         line = [output if word == "OUTPUT" else word for word in line]
         with open(prints, "wb") as stream:
             subprocess.run(["strace", "-f", "-qq", "--seccomp-bpf", "-y", "-s", "4096", "-o", log,
@@ -147,7 +169,10 @@ class Footprint(HarmTest):
         bad = [f"{name}({arguments}" for name, arguments in calls if not judge.may(name, arguments)]
         self.assertEqual(bad, [])
         seen = {re.match(r"PTRACE_\w+|", arguments)[0] or name for name, arguments in calls}
-        return seen, sorted(os.listdir(folder))
+        files = sorted(os.listdir(folder))
+        if "ctl" in files:
+            os.rmdir(os.path.join(folder, "ctl"))  # it is empty
+        return seen, files
 
     def check(self, target, *line):
         with tempfile.TemporaryDirectory() as folder:
@@ -158,8 +183,8 @@ class Footprint(HarmTest):
 
     def check_all(self, target):
         seen, files = self.check(target, "record", "-d", "0.5", "-r", "200", "-o", "OUTPUT")
-        self.assertLessEqual({"PTRACE_SEIZE", "clone3", "rename"}, seen)
-        self.assertEqual(files, ["log", "out.json.gz", "prints"])
+        self.assertLessEqual({"PTRACE_SEIZE", "clone3", "rename", "bind"}, seen)
+        self.assertEqual(files, ["ctl", "log", "out.json.gz", "prints"])
         _, files = self.check(target, "dump")
         self.assertEqual(files, ["log", "prints"])
 
