@@ -145,6 +145,11 @@ static void write_times(struct json *j, const struct dump *d, const struct dumpe
         json_null(j);
     enum spin_kind spins = t->state == THREAD_BLOCKED ? SPIN_NONE : dump_words_spin(d, t);
     json_string_field(j, "spins", spins == SPIN_NONE ? NULL : spinning_keys[spins]);
+    json_key(j, "spun");
+    if (d->places)
+        json_bool(j, dump_places_spun(d->places, t));
+    else
+        json_null(j);
     json_bool_field(j, "frozen", dump_words_is_frozen(d, t));
 }
 

@@ -8,6 +8,7 @@
 #include "summary/heaviest_paths.h"
 #include "summary/path_words.h"
 #include "summary/short_name.h"
+#include "summary/spinning.h"
 
 enum {
     MOST_PLACES = 3,
@@ -53,6 +54,33 @@ bool dump_places_moved(struct dump_places *p, const struct dumped *t)
         first = node ? node : first;
     }
     return false;
+}
+
+/* Also of one that waited for a CPU while it spun. */
+static bool spins_at(struct dump_places *p, struct spot at)
+{
+    size_t n = 0;
+    const struct shown_frame *stack = view_stack(p->view, at, &n);
+    const struct shown_frame *leaf = n ? &stack[n - 1] : NULL;
+    bool off_cpu = leaf && leaf->kind == SHOWN_WAIT && !leaf->spins;
+    return leaf && (leaf->spins || (off_cpu && spinning_of(stack, n - 1)));
+}
+
+bool dump_places_spun(struct dump_places *p, const struct dumped *t)
+{
+    const struct profile_thread *thread = profile_see_thread(p->profile, t->thread);
+    uint64_t looks = 0;
+    for (size_t i = 0; i < thread->n_runs; i++) {
+        const struct run *run = &thread->runs[i];
+        if (run->state == RUN_MISSED)
+            continue;
+        bool on = run->state == RUN_RUNNING || run->state == RUN_RUNNABLE ||
+                  run->state == RUN_RUNNING_OR_RUNNABLE;
+        if (!on || !spins_at(p, run->at))
+            return false;
+        looks += run->samples;
+    }
+    return looks > 1;
 }
 
 static bool have_moved(struct dump_places *p, const struct dump *d,

@@ -39,7 +39,7 @@ def dump_json(*args):
 
 
 # Kinds of dump_target.cc.
-NEVER_REST = ("spin", "turns")
+NEVER_REST = ("spin", "progress", "turns")
 
 
 class Hung(Target):
@@ -267,6 +267,16 @@ class Text(unittest.TestCase):
         self.assertRegex(" ".join(" ".join(lines).split()),
                          r" \d+ spinner [^,]*, ran between the looks, \d+% of the time")
         self.assertRegex(" ".join(" ".join(lines).split()), "other end, for 1.0 s or more")
+
+    def test_who_only_waits_though_it_runs(self):
+        for kind, name, spun in ("progress", "progress", True), ("spin", "spinner", False):
+            with native(kind) as target:
+                (process,) = dump_json(target.pid)["processes"]
+                (now,) = dump_json(target.pid, "--now")["processes"]
+            (thread,) = [t for t in process["threads"] if t["name"] == name]
+            self.assertIs(thread["spun"], spun)
+            self.assertIs(process["threads"][0]["spun"], False)
+            self.assertIsNone(now["threads"][0]["spun"])
 
     def test_python_queue(self):
         with python("queue") as target:
