@@ -178,6 +178,8 @@ void fleet_words_add_chain(const struct fleet *f, const struct verdict *v, struc
         text_addf(out, "process %lld", (long long)f->processes[c->end].pid);
     if (c->circle)
         text_addf(out, "%s in a circle", c->waiting ? ", which wait" : " wait");
+    if (c->any_of[c->end] && !c->circle)
+        text_addf(out, ", which waits for any of %u", c->any_of[c->end]);
     const struct outside *outside = &c->outside[c->end];
     if (outside->remote == FLEET_NONE && !outside->pid)
         return;

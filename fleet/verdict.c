@@ -294,11 +294,12 @@ static bool try_threads(struct judge *j, struct counts *c)
 
 /* ---- chains of waits ---- */
 
-/* Do the chains of half of the members or more end at a few of them? */
+/* Do the chains of half of the members or more end at a few of them?  One that waits for any of
+ * those that wait for it is no end. */
 static bool chain_tells(const struct judge *j)
 {
     const struct wait_chain *c = &j->v->chain;
-    return c->end != FLEET_NONE && c->waiting * 2 >= j->v->members.n;
+    return c->end != FLEET_NONE && c->waiting * 2 >= j->v->members.n && !c->any_of[c->end];
 }
 
 static uint64_t chain_key(const struct judge *j, size_t member)
@@ -387,9 +388,35 @@ static bool ends_chains(const struct judge *j, size_t i)
     return false;
 }
 
+/* The depth up to which the stacks of two threads are the same. */
+static uint16_t common_depth(const struct fleet *f, uint32_t a, uint32_t b)
+{
+    a = f->threads[a].path;
+    b = f->threads[b].path;
+    while (a != b) {
+        bool deeper = f->nodes[a].depth > f->nodes[b].depth;
+        a = deeper || f->nodes[a].depth == f->nodes[b].depth ? f->nodes[a].parent : a;
+        b = deeper ? b : f->nodes[b].parent;
+    }
+    return f->nodes[a].depth;
+}
+
+/* Is class I rather the odd one than class K?  Of equal ones it is the one that left the others'
+ * way earlier: those that left it later may have come to the same call in another role. */
+static bool is_odder(const struct judge *j, size_t i, size_t k)
+{
+    const struct verdict_class *a = &j->v->classes[i];
+    const struct verdict_class *b = &j->v->classes[k];
+    uint32_t others = j->v->classes[j->v->others].thread;
+    if (doing_of(j, a->thread) != doing_of(j, b->thread))
+        return doing_of(j, a->thread) < doing_of(j, b->thread);
+    return a->n == b->n &&
+           common_depth(j->f, a->thread, others) < common_depth(j->f, b->thread, others);
+}
+
 /* What stops a job comes before what merely follows from it, then the smallest class; but where
- * chains of waits end is the culprit.  Of two
- * largest classes the others are those who wait for others. */
+ * chains of waits end is the culprit.  Of two largest classes the others are those who wait for
+ * others. */
 static void choose_odd(struct judge *j)
 {
     struct verdict *v = j->v;
@@ -401,8 +428,7 @@ static void choose_odd(struct judge *j)
             v->others = i;
     v->odd = v->others == 0 ? 1 : 0;
     for (size_t i = 0; i < v->n_classes; i++)
-        if (i != v->others &&
-            doing_of(j, v->classes[i].thread) < doing_of(j, v->classes[v->odd].thread))
+        if (i != v->others && is_odder(j, i, v->odd))
             v->odd = i;
     for (size_t i = 0; i < v->n_classes && chain_tells(j) && !v->chain.circle; i++)
         if (i != v->others && ends_chains(j, i))

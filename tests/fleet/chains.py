@@ -197,6 +197,20 @@ class Polls(ChainTest):
     def test_all_wait_for_it(self):
         self.assertEqual(self.nexts(self.star(4, [1, 2, 3])),
                          {0: "any of 3", 1: 0, 2: 0, 3: 0})
+        self.assertEqual(self.said.first, "all 4 ranks do the same: all_reduce train.py:9, in "
+                                          "recvfrom of a socket")
+        self.assertIn("for rank 0 (node0), which waits for any of 3",
+                      " ".join(self.said.text.split()))
+
+    def test_who_left_their_way_earlier(self):
+        """Rank 0 takes what the others send, but rank 5 is elsewhere, and sent something else."""
+        dumps = self.star(8, range(1, 8))
+        for i, one in enumerate(dumps):
+            frames = one["processes"][0]["threads"][0]["frames"]
+            frames[:1] = [native("wait"), python("collect" if i == 0 else "receive", 4)]
+            if i == 5:
+                frames[2:3] = [python("all_reduce", 9), python("evaluate", 12)]
+        self.expect("^rank 5 .*: evaluate train.py:12.*; 6 others: all_reduce", dumps)
 
     def test_who_listens_waits_for_anybody(self):
         self.assertEqual(self.nexts(self.star(4, [1, 2], listens=True)), {1: 0, 2: 0})
