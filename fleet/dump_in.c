@@ -201,6 +201,8 @@ static void read_thread_key(struct reader *r, struct slice key, struct fleet_thr
         read_wait(r, w);
     else if (slice_is(key, "ran"))
         t->ran = ran_value(r);
+    else if (slice_is(key, "spun"))
+        (void)json_in_bool(r->j, &w->spun);
     else if (slice_is(key, "complete"))
         (void)json_in_bool(r->j, &t->complete);
     else if (slice_is(key, "frames"))
@@ -231,6 +233,7 @@ static void end_thread(struct reader *r, struct fleet_thread *t, const struct wa
 {
     fleet_stack_end(r->fleet, &r->stack, t);
     t->wait = wait_words_add(r->fleet, w);
+    t->ran = w->spun && t->ran == RAN_SOME ? RAN_SPUN : t->ran;
     t->other_pid = w->pid;
     t->other_tid = w->tid;
     t->remote = *w->remote ? fleet_text(r->fleet, w->remote) : FLEET_NONE;

@@ -28,7 +28,7 @@ struct fleet_node {
     uint16_t depth;
 };
 
-enum fleet_ran { RAN_UNKNOWN, RAN_NOT, RAN_SOME };
+enum fleet_ran { RAN_UNKNOWN, RAN_NOT, RAN_SOME, RAN_SPUN };
 struct fleet_thread {
     uint32_t path;  /* a node */
     uint32_t lines; /* a hash of the lines of the user's own frames */

@@ -12,6 +12,7 @@ struct judge {
     struct verdict *v;
     uint64_t *keys;    /* by member: members of one key are one class */
     uint32_t *threads; /* by member: the thread that the key is of */
+    size_t n_spun;     /* members that spin */
 };
 
 const struct fleet_process *verdict_process(const struct fleet *f, const struct verdict *v,
@@ -35,11 +36,17 @@ static const struct shape *shape_of(const struct judge *j, uint32_t thread)
     return shapes_of(&j->v->shapes, j->f, j->f->threads[thread].path);
 }
 
+static bool spun(const struct judge *j, uint32_t thread)
+{
+    return j->f->threads[thread].ran == RAN_SPUN;
+}
+
 /* Where THREAD is.  What runs below their own functions changes all the time. */
 static uint32_t place_of(const struct judge *j, uint32_t thread)
 {
     const struct shape *s = shape_of(j, thread);
-    return doing_of(j, thread) == DOES_RUN ? s->own_place : s->place;
+    bool runs = doing_of(j, thread) == DOES_RUN || spun(j, thread);
+    return runs ? s->own_place : s->place;
 }
 
 /* ---- does it stand still? ---- */
@@ -76,6 +83,7 @@ static void look_at_rounds(struct judge *j)
         const struct member *m = &v->members.items[i];
         v->moved[i] = compare_rounds(j, m);
         v->n_rounds = m->rounds > v->n_rounds ? m->rounds : v->n_rounds;
+        j->n_spun += spun(j, main_of(j, i));
         v->n_still += stands_still(j, main_of(j, i)) && v->moved[i] != MOVED;
     }
 }
@@ -132,13 +140,16 @@ static uint64_t place_key(const struct judge *j, size_t member)
 static uint64_t whole_key(const struct judge *j, size_t member)
 {
     uint32_t thread = main_of(j, member);
-    return stands_still(j, thread) ? hash_u64(shape_of(j, thread)->whole) | 1 : ANY_KEY;
+    bool tells = stands_still(j, thread) && !spun(j, thread);
+    return tells ? hash_u64(shape_of(j, thread)->whole) | 1 : ANY_KEY;
 }
 
+/* Where most spin in a call of theirs, one that runs in another line has not come to that call. */
 static uint64_t lines_key(const struct judge *j, size_t member)
 {
     uint32_t thread = main_of(j, member);
-    return stands_still(j, thread) ? hash_u64(j->f->threads[thread].lines) | 1 : ANY_KEY;
+    bool tells = stands_still(j, thread) || j->n_spun * 2 >= j->v->members.n;
+    return tells ? hash_u64(j->f->threads[thread].lines) | 1 : ANY_KEY;
 }
 
 static uint64_t wait_key(const struct judge *j, size_t member)

@@ -68,6 +68,9 @@ uint32_t wait_words_add(struct fleet *f, const struct wait_in *w)
 {
     if (str_eq(w->state, "stopped"))
         return fleet_wait(f, "is stopped", "is stopped", DOES_NOTHING);
+    bool runs = str_eq(w->state, "running") || str_eq(w->state, "runnable");
+    if (runs && w->spun) /* whether it is seen at it does not tell it from one that runs */
+        return fleet_wait(f, "spins", "runs", DOES_AWAIT);
     if (str_eq(w->state, "running"))
         return fleet_wait(f, "runs", "runs", DOES_RUN);
     if (str_eq(w->state, "runnable"))

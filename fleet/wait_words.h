@@ -10,6 +10,7 @@ struct wait_in { /* as it was read; "" where a dump does not say */
     char remote[64];
     char device[32], inode[32], offset[32];
     int64_t owner;
+    bool spun;
     struct fleet_link link; /* of a poll */
     char kind[32], what[WAIT_IN_BYTES], name[WAIT_IN_BYTES];
 };

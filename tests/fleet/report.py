@@ -311,6 +311,49 @@ class Alike(JobTest):
         self.expect("^rank 4 ", job(8, {**spins, 4: loading()}))
 
 
+class Spinning(JobTest):
+    """Ranks that spin in all looks only wait, as MPI's do: one look is enough."""
+
+    def spinning(self, function, line, **how):
+        frames = [native("poll", "libmpi.so"), native("PMPI_Allreduce", "libmpi.so"),
+                  python(function, line), python("<module>", 30), *ENTRY]
+        spins = thread(1, frames, state="running", call=None, kind=None, ran=True)
+        return {"spun": True, **spins, **how}
+
+    def test_one_in_another_collective(self):
+        self.expect("^rank 3 .*: evaluate train.py:8, runs; 7 others: train_step",
+                    job(8, {3: self.spinning("evaluate", 8)},
+                        main=lambda: self.spinning("train_step", 19)))
+        self.expect("^rank 3 .*: train_step train.py:21.*; 7 others: train_step train.py:19",
+                    job(8, {3: self.spinning("train_step", 21)},
+                        main=lambda: self.spinning("train_step", 19)))
+
+    def test_all_in_one(self):
+        self.expect("^all 8 ranks do the same: train_step train.py:19, spins$",
+                    job(8, main=lambda: self.spinning("train_step", 19)))
+
+    def test_who_was_not_seen_at_it_is_not_elsewhere(self):
+        runs = dict(self.spinning("train_step", 19), spun=False)
+        runs["frames"] = runs["frames"][1:]
+        self.expect("^all 8 ranks do the same", job(8, {3: runs}, main=lambda: self.spinning(
+            "train_step", 19)))
+
+    def test_who_runs_in_another_line(self):
+        runs = thread(1, [python("train_step", 17), python("<module>", 30), *ENTRY],
+                      state="running", call=None, kind=None, ran=True)
+        self.expect("^rank 3 .*: train_step train.py:17, runs; 7 others: train_step train.py:19",
+                    job(8, {3: runs}, main=lambda: self.spinning("train_step", 19)))
+
+    def test_most_ran(self):
+        self.expect_nobody(job(8, {i: dict(self.spinning(f"at_{i}", 19), spun=False)
+                                   for i in range(5)}, main=lambda: self.spinning("step", 19)))
+
+    def test_one_waits_for_a_cpu(self):
+        self.expect("^rank 3 .*: step .*in read; 7",
+                    job(8, {3: loading()}, main=lambda: self.spinning(
+                        "train_step", 19, state="runnable")))
+
+
 class Map(JobTest):
     """--map, and what ranks have in common."""
 
