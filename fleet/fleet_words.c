@@ -49,36 +49,49 @@ int64_t fleet_words_number(const struct fleet *f, const struct verdict *v, uint3
     return rank >= 0 ? rank : verdict_process(f, v, member)->pid;
 }
 
+/* Adds the numbers of the members FROM to END of C, those in a row as ranges. */
+static void add_numbers(const struct fleet *f, const struct verdict *v,
+                        const struct verdict_class *c, uint32_t from, uint32_t end,
+                        struct text *out)
+{
+    const uint32_t *order = &v->order[c->first];
+    for (uint32_t k = from; k < end;) {
+        uint32_t to = k;
+        while (v->members.ranked && to + 1 < end &&
+               fleet_words_number(f, v, order[to + 1]) == fleet_words_number(f, v, order[to]) + 1)
+            to++;
+        text_add(out, k > from ? ", " : "");
+        add_range(fleet_words_number(f, v, order[k]), fleet_words_number(f, v, order[to]), out);
+        k = to + 1;
+    }
+}
+
+/* " (node1)"; of one rank alone with the pid, which is the next that a reader asks for. */
+static void add_host(const struct fleet *f, const struct verdict *v, uint32_t member, bool pid,
+                     struct text *out)
+{
+    const char *host = fleet_words_host(f, v, member);
+    if (!*host && !pid)
+        return;
+    text_add(out, " (");
+    add_tame(out, host);
+    if (pid)
+        text_addf(out, "%spid %lld", *host ? ", " : "",
+                  (long long)verdict_process(f, v, member)->pid);
+    text_add(out, ")");
+}
+
 void fleet_words_add_members(const struct fleet *f, const struct verdict *v,
                              const struct verdict_class *c, struct text *out)
 {
     const uint32_t *order = &v->order[c->first];
-    bool ranked = v->members.ranked;
-    for (uint32_t i = 0; i < c->n;) {
+    for (uint32_t i = 0, end; i < c->n; i = end) {
         const char *host = fleet_words_host(f, v, order[i]);
-        uint32_t end = i;
-        while (end < c->n && str_eq(fleet_words_host(f, v, order[end]), host))
+        for (end = i + 1; end < c->n && str_eq(fleet_words_host(f, v, order[end]), host);)
             end++;
         text_add(out, i ? ", " : "");
-        for (uint32_t k = i; k < end;) {
-            uint32_t to = k;
-            while (ranked && to + 1 < end &&
-                   fleet_words_number(f, v, order[to + 1]) ==
-                       fleet_words_number(f, v, order[to]) + 1)
-                to++;
-            text_add(out, k > i ? ", " : "");
-            add_range(fleet_words_number(f, v, order[k]), fleet_words_number(f, v, order[to]), out);
-            k = to + 1;
-        }
-        /* Of one alone the pid: it is the next that a reader asks for. */
-        bool pid = ranked && c->n == 1;
-        text_add(out, *host || pid ? " (" : "");
-        add_tame(out, host);
-        if (pid)
-            text_addf(out, "%spid %lld", *host ? ", " : "",
-                      (long long)verdict_process(f, v, order[i])->pid);
-        text_add(out, *host || pid ? ")" : "");
-        i = end;
+        add_numbers(f, v, c, i, end, out);
+        add_host(f, v, order[i], v->members.ranked && c->n == 1, out);
     }
 }
 
@@ -149,25 +162,16 @@ void fleet_words_add_way(const struct fleet *f, const struct verdict_class *c, s
 static void add_chain_end(const struct fleet *f, const struct verdict *v, uint32_t member,
                           struct text *out)
 {
-    const char *host = fleet_words_host(f, v, member);
     fleet_words_add_member(f, v, member, out);
-    if (!*host)
-        return;
-    text_add(out, " (");
-    add_tame(out, host);
-    text_add(out, ")");
+    add_host(f, v, member, false, out);
 }
 
-void fleet_words_add_chain(const struct fleet *f, const struct verdict *v, struct text *out)
+/* The members at the end of the chains. */
+static void add_ends(const struct fleet *f, const struct verdict *v, struct text *out)
 {
     enum { MOST_SHOWN = 8 };
     const struct wait_chain *c = &v->chain;
     size_t n = 0;
-    if (c->end == FLEET_NONE || !(c->waiting || c->circle))
-        return;
-    if (c->waiting)
-        text_addf(out, "%zu %s wait, straight or through others, for ", c->waiting,
-                  v->members.ranked ? "ranks" : "processes");
     for (uint32_t i = 0; i < v->members.n; i++) {
         if (!c->is_end[v->members.items[i].last] || n == MOST_SHOWN)
             continue;
@@ -176,11 +180,16 @@ void fleet_words_add_chain(const struct fleet *f, const struct verdict *v, struc
     }
     if (!n)
         text_addf(out, "process %lld", (long long)f->processes[c->end].pid);
+}
+
+/* For whom the end itself waits. */
+static void add_end_waits(const struct fleet *f, const struct wait_chain *c, struct text *out)
+{
+    const struct outside *outside = &c->outside[c->end];
     if (c->circle)
         text_addf(out, "%s in a circle", c->waiting ? ", which wait" : " wait");
-    if (c->any_of[c->end] && !c->circle)
+    else if (c->any_of[c->end])
         text_addf(out, ", which waits for any of %u", c->any_of[c->end]);
-    const struct outside *outside = &c->outside[c->end];
     if (outside->remote == FLEET_NONE && !outside->pid)
         return;
     text_add(out, ", which waits for ");
@@ -189,6 +198,18 @@ void fleet_words_add_chain(const struct fleet *f, const struct verdict *v, struc
     else
         text_addf(out, "process %lld", (long long)outside->pid);
     text_add(out, ", of no dump");
+}
+
+void fleet_words_add_chain(const struct fleet *f, const struct verdict *v, struct text *out)
+{
+    const struct wait_chain *c = &v->chain;
+    if (c->end == FLEET_NONE || !(c->waiting || c->circle))
+        return;
+    if (c->waiting)
+        text_addf(out, "%zu %s wait, straight or through others, for ", c->waiting,
+                  v->members.ranked ? "ranks" : "processes");
+    add_ends(f, v, out);
+    add_end_waits(f, c, out);
 }
 
 void fleet_words_add_peers(const struct verdict *v, const struct verdict_class *c, struct text *out)
