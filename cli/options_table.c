@@ -652,7 +652,7 @@ const struct command_row command_rows[COMMAND_COUNT] = {
                         "say what would stop wallspy here, and the line that helps"},
     [COMMAND_REPORT] =
         {"report",
-         {"report FILE.wallspy [options]", "report DUMPS... [--json] [--map FILE]"},
+         {"report FILE.wallspy [options]", "report DUMPS... [--brief|--json] [--map FILE]"},
          "say what a recording (or its .json) says, or which of many dumps is elsewhere"},
     [COMMAND_EXPORT] = {"export",
                         {"export FILE.wallspy [-f FORMAT] [-o OUT] [options]"},
