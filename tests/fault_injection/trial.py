@@ -14,8 +14,8 @@ from support.unharmed import assert_goes_on
 
 # LeakSanitizer uses ptrace(2) and file descriptors, which are what is short here.
 os.environ["LSAN_OPTIONS"] = "detect_leaks=0"
-# No socket can be made there.  Without one a recording goes on, and -v alone says so: its calls would
-# stand before those that are to fail here (a rename is tried once).
+# No socket can be made there.  Without one a recording goes on, and -v alone says so: its calls
+# would stand before those that are to fail here (a rename is tried once).
 os.environ["WALLSPY_CTL_DIR"] = "/dev/null/sockets"
 OLDER = '{"older": true}'
 # This machine may be busy, and wait for its disk, too; a hang lasts for ever.
