@@ -142,17 +142,20 @@ int window_cut(const struct options *o, struct profile *p, struct window *ret, s
 
 void window_add_words(struct text *out, const struct profile *p, const struct window *w, bool brief)
 {
+    bool coarse = brief && w->cut.step_ns; /* that says more than the time of day */
     if (!w->asked)
         return;
     text_addf(out, "window %.3f to %.3f s of %.3f s", seconds(w->from_ns), seconds(w->to_ns),
               seconds(w->whole_ns));
-    if (profile_origin(p)->utc_ns) {
+    if (profile_origin(p)->utc_ns && !coarse) {
         text_add(out, " (");
         add_utc(out, p, 0);
         text_add(out, " to ");
         add_utc(out, p, profile_end_ns(p));
         text_add(out, " UTC)");
     }
+    if (coarse)
+        text_addf(out, "; edges are known to %.0f s", seconds(w->cut.step_ns));
     if (!brief)
         add_notes(out, &w->cut);
 }

@@ -17,6 +17,6 @@ struct window {
 /* Cuts P to it; nothing is done where O asks for all of it.  Returns as window_of() does. */
 int window_cut(const struct options *o, struct profile *p, struct window *ret, struct err *err);
 /* Appends what was taken of P, which is cut, a line without its end; nothing of all.  BRIEF:
- * without what is not exact. */
+ * in one line, with what matters most of what is not exact. */
 void window_add_words(struct text *out, const struct profile *p, const struct window *w,
                       bool brief);

@@ -126,6 +126,20 @@ START_TEST(what_is_cut_is_said)
 }
 END_TEST
 
+START_TEST(coarse_edges_are_said_in_brief_too)
+{
+    struct text words = {0};
+    struct window w;
+    struct err err = {0};
+    struct options o = asked("10", "20");
+    profile_set_exact_time(p, &(struct exact_time){.step_ns = 16 * S, .since_ns = 50 * S});
+    ck_assert_int_eq(window_cut(&o, p, &w, &err), 0);
+    window_add_words(&words, p, &w, true);
+    ck_assert_str_eq(words.s, "window 10.000 to 20.000 s of 60.000 s; edges are known to 16 s");
+    text_release(&words);
+}
+END_TEST
+
 CHECK_MAIN_WITH("window", 4, set_up, tear_down, a_moment_is_since_the_start_before_the_end_or_utc,
                 what_lies_outside_is_one_error, a_recording_without_a_clock_has_no_utc,
-                what_is_cut_is_said)
+                what_is_cut_is_said, coarse_edges_are_said_in_brief_too)
