@@ -9,9 +9,9 @@
 #include "cli/explanation.h"
 #include "cli/output.h"
 #include "cli/outputs.h"
+#include "cli/recording_input.h"
 #include "cli/terminal.h"
 #include "cli/window.h"
-#include "recording/recording_file.h"
 
 /* Without -o: the recording's name with the format's suffix, in the current folder. */
 static void add_default_name(struct text *out, const struct options *o)
@@ -77,7 +77,8 @@ int export_main(const struct options *o)
     struct err err = {0};
     struct output_target target = {0};
     int error = plan(&target, o, &err);
-    struct profile *p = error == 0 ? recording_file_read(o->inputs.words[0], &err) : NULL;
+    struct profile *p =
+        error == 0 ? recording_input_read(o->inputs.words[0], &o->view, &err) : NULL;
     error = p ? cut(o, p, &err) : error;
     int code = error == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
     if (p && error == 0 && write_file(o, p, &target, &err) == 0)

@@ -12,6 +12,7 @@
 #include "cli/explanation.h"
 #include "cli/moments_text.h"
 #include "cli/quality.h"
+#include "cli/recording_input.h"
 #include "cli/report.h"
 #include "cli/report_json.h"
 #include "cli/report_tables.h"
@@ -19,7 +20,6 @@
 #include "cli/terminal.h"
 #include "cli/why.h"
 #include "cli/window.h"
-#include "recording/recording_file.h"
 
 /* What is said, and of what. */
 struct said {
@@ -200,7 +200,7 @@ static int say(struct said *said)
 int report_recording(const struct options *o, const char *path)
 {
     struct err err = {0};
-    struct said said = {.o = *o, .p = recording_file_read(path, &err)};
+    struct said said = {.o = *o, .p = recording_input_read(path, &o->view, &err)};
     if (!said.p) {
         terminal_error("%s", err.text);
         return EXIT_FAILED;

@@ -38,6 +38,7 @@ thread_id thread_table_add(struct thread_table *t, const struct profile_thread *
         ix = (uint32_t)++t->n;
     }
     t->items[ix - 1] = *thread;
+    t->items[ix - 1].remade = ++t->remade;
     return (thread_id){ix};
 }
 
@@ -92,6 +93,7 @@ static void join_runs(struct thread_table *t, struct profile_thread *thread)
 {
     thread->n_marks = 0;
     set_mark_capacity(t, thread, 0);
+    thread->remade = ++t->remade;
     if (thread->n_runs < 2)
         return;
     thread->n_runs = thread->n_folded ? runs_join(thread->runs, thread->n_runs, INT64_MAX)

@@ -30,6 +30,7 @@ struct thread_table {
     size_t n_ended, ended_capacity;
     uint32_t *unused; /* ids that may be given again */
     size_t n_unused, unused_capacity;
+    uint64_t remade; /* the last number that a thread got */
 };
 
 /* LIMIT in bytes; STRINGS is borrowed. */

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "recording/entry.h"
 
 /* Of times and bytes: nine years, an exabyte quarter.  Sums of a few stay within 64 bits. */
 static const int64_t most = INT64_C(1) << 58;
@@ -30,26 +30,21 @@ static int64_t number_of(const struct field *f, const void *at)
     return 0;
 }
 
-static void bind_text(sqlite3_stmt *s, int index, const char *text)
-{
-    (void)sqlite3_bind_text(s, index, text, -1, SQLITE_TRANSIENT);
-}
-
-void column_bind(sqlite3_stmt *s, int index, const struct field *f, const struct profile *p,
-                 const void *item, bool numbered)
+void column_add(struct text *entry, const struct field *f, const struct profile *p,
+                const void *item, bool numbered)
 {
     const void *at = (const char *)item + f->at;
     int64_t number = number_of(f, at);
     if (f->type == FIELD_STRING && ((const string_id *)at)->ix)
-        bind_text(s, index, profile_text(p, *(const string_id *)at));
+        entry_add_string(entry, profile_text(p, *(const string_id *)at));
     else if (f->type == FIELD_STRING || (f->type == FIELD_ID && !number))
-        (void)sqlite3_bind_null(s, index);
+        entry_add_null(entry);
     else if (f->type == FIELD_WORD && !numbered)
-        bind_text(s, index, f->words[number]);
+        entry_add_string(entry, f->words[number]);
     else if (f->type == FIELD_DOUBLE)
-        (void)sqlite3_bind_double(s, index, *(const double *)at);
+        entry_add_real(entry, *(const double *)at);
     else
-        (void)sqlite3_bind_int64(s, index, number);
+        entry_add_number(entry, number);
 }
 
 /* ---- reading ---- */

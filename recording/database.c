@@ -1,15 +1,20 @@
 #include "recording/database.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
+#include "recording/recording_file.h"
 
 enum {
     STEPS_A_LOOK = 10000, /* of SQLite's machine, some microseconds to a millisecond */
     MOST_TEXT_BYTES = 1 << 24,
     MOST_SQL_BYTES = 1 << 20,
     MOST_COLUMNS = 200,
+    MOST_READER_MS = 2000, /* that one who reads a growing file is waited for */
 };
 static const int64_t most_bytes_in_memory = INT64_C(1) << 40;
 
@@ -83,26 +88,54 @@ static void open_memory(struct database *d, const void *bytes, size_t len)
     database_run(d, "PRAGMA temp_store=MEMORY;"); /* no file of its own in /var/tmp */
 }
 
-void database_create(struct database *d, const char *path)
+void database_create(struct database *d)
 {
-    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW;
     *d = (struct database){.code = SQLITE_OK};
-    if (path)
-        database_note(d, sqlite3_open_v2(path, &d->db, flags, NULL));
-    else
-        open_memory(d, NULL, 0);
+    open_memory(d, NULL, 0);
 }
 
-/* A file that is not changed meanwhile: its journal and its -wal are not looked at. */
+/* The file's folder has room for what is sorted, if there is room at all. */
+static void sort_beside(const char *path)
+{
+    size_t len = (size_t)(path_base(path) - path);
+    char *folder = len ? xasprintf("%.*s", (int)len, path) : xstrdup(".");
+    (void)setenv("SQLITE_TMPDIR", folder, 1);
+    free(folder);
+}
+
+void database_grow(struct database *d, const char *path, bool wal)
+{
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW;
+    *d = (struct database){.code = SQLITE_OK};
+    sort_beside(path);
+    database_note(d, sqlite3_open_v2(path, &d->db, flags, NULL));
+    if (d->code == SQLITE_OK)
+        (void)sqlite3_busy_timeout(d->db, MOST_READER_MS);
+    database_run(d, "PRAGMA cache_size=-8000; PRAGMA synchronous=OFF; PRAGMA temp_store=FILE;");
+    database_run(d, wal ? "PRAGMA journal_mode=WAL;" : "PRAGMA locking_mode=EXCLUSIVE;");
+}
+
+/* Of a file that grew until it was killed a journal is to be played back.  One that has ended is not
+ * changed any more: what lies beside it under such names is another's. */
+static const char *mode_of(const char *path)
+{
+    if (!str_ends(path, recording_part_suffix))
+        return "ro&immutable=1";
+    char *journal = xasprintf("%s-journal", path);
+    bool plays_back = access(journal, F_OK) == 0;
+    free(journal);
+    return plays_back ? "rw" : "ro";
+}
+
 static void add_uri(struct text *out, const char *path)
 {
     text_add(out, "file:");
-    for (; *path; path++)
-        if (strchr("?#%", *path))
-            text_addf(out, "%%%02x", (unsigned char)*path);
+    for (const char *s = path; *s; s++)
+        if (strchr("?#%", *s))
+            text_addf(out, "%%%02x", (unsigned char)*s);
         else
-            text_add_bytes(out, path, 1);
-    text_add(out, "?mode=ro&immutable=1");
+            text_add_bytes(out, s, 1);
+    text_addf(out, "?mode=%s", mode_of(path));
 }
 
 void database_open(struct database *d, const char *path, const void *bytes, size_t len, int most_s)
@@ -112,8 +145,8 @@ void database_open(struct database *d, const char *path, const void *bytes, size
         (struct database){.code = SQLITE_OK, .end_ns = clock_now_ns() + most_s * (int64_t)NS_PER_S};
     if (path) {
         add_uri(&uri, path);
-        database_note(d,
-                      sqlite3_open_v2(uri.s, &d->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL));
+        database_note(
+            d, sqlite3_open_v2(uri.s, &d->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI, NULL));
         text_release(&uri);
     } else {
         open_memory(d, bytes, len);

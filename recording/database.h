@@ -17,11 +17,16 @@ struct database {
     int64_t end_ns; /* by clock_now_ns(): nothing goes on beyond it; 0: no end */
 };
 
-/* Opens an empty one: the file PATH, which must not be there; NULL: in memory, of any size. */
-void database_create(struct database *d, const char *path);
+/* Opens an empty one in memory, of any size. */
+void database_create(struct database *d);
+/* Opens the empty file PATH for what comes bit by bit: what was committed is kept when its process
+ * is killed, but not when the machine goes down.  WAL: others may read meanwhile; else nobody.  Its
+ * folder is where SQLite's temporary files go, in all of this process. */
+void database_grow(struct database *d, const char *path, bool wal);
 /* Opens the file PATH, or the LEN bytes BYTES where PATH is NULL, for reading alone.  Whoever made
  * it may be hostile: its views and triggers are nothing to us, its functions do not run, and what
- * takes longer than MOST_S seconds fails. */
+ * takes longer than MOST_S seconds fails.  Its -wal and its journal are looked at if it is one that
+ * grows, by its name. */
 void database_open(struct database *d, const char *path, const void *bytes, size_t len, int most_s);
 void database_close(struct database *d);
 

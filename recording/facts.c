@@ -54,8 +54,7 @@ static bool read_meta(struct facts *ret, struct rows *rows, struct database *db)
                                      .every = meta(db, "exact_every"),
                                      .since_ns = meta(db, "exact_since_ns")};
     ret->origin = (struct profile_origin){meta(db, "start_utc_ns"), meta(db, "start_monotonic_ns")};
-    if (db->code == SQLITE_OK && meta(db, "complete") != 1)
-        return say(rows, "a recording that was not finished");
+    ret->complete = meta(db, "complete") == 1;
     bool good = ret->end_ns >= 0 && ret->end_ns <= most && ret->exact.step_ns >= 0 &&
                 ret->exact.step_ns <= most && ret->exact.every >= 0 &&
                 ret->exact.every <= MOST_EVERY && ret->exact.since_ns >= -most &&

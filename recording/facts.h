@@ -5,6 +5,7 @@
 #include "recording/rows.h"
 
 struct facts {
+    bool complete; /* false: whoever wrote it was cut off, or is not done yet */
     int64_t end_ns;
     struct exact_time exact;
     struct profile_origin origin;

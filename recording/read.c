@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -34,7 +35,9 @@ struct reader {
     struct rows rows; /* of the present table */
     struct ids ids[TABLE_KINDS];
     int64_t runs_ns, counts_ns, paused_ns; /* sums */
-    struct map lists;                      /* what waits are for, by the file's wait */
+    struct facts facts;
+    struct map threads; /* the profile's, by the file's */
+    struct map lists;   /* what waits are for, by the file's wait */
     /* Rows that gather for one other thing: its number, and how many. */
     uint32_t gathered_for;
     size_t n_gathered, gathered_capacity;
@@ -81,6 +84,16 @@ static bool translate(struct reader *r, enum table_kind kind, uint32_t *id)
     if (*id > ids->n)
         return rows_fail(&r->rows, "there is no %s %u", recording_tables[kind].name, *id);
     *id = *id ? ids->items[*id - 1] : 0;
+    return true;
+}
+
+static bool translate_thread(struct reader *r, uint32_t *id)
+{
+    uint64_t ix = 0;
+    if (!*id || !map_get(&r->threads, *id, &ix))
+        return *id ? rows_fail(&r->rows, "there is no thread %u", *id)
+                   : rows_fail(&r->rows, "it is of no thread");
+    *id = (uint32_t)ix;
     return true;
 }
 
@@ -348,19 +361,21 @@ static bool sum_counts(struct reader *r, const struct counts *counts)
 static bool take_thread(struct reader *r, union item *item)
 {
     struct profile_thread *t = &item->thread;
+    if (!t->ended && !t->closed) /* in a growing file it has no end yet */
+        t->end_ns = r->facts.end_ns;
     if (!translate_one(r, TABLE_PROCESS, &t->process.ix) || !sum_counts(r, &t->counts) ||
         !is_time(r, "start", t->start_ns) || !is_time(r, "end", t->end_ns - t->start_ns))
         return false;
     thread_id id = profile_thread(r->p, t->process, t->tid, t->name, t->start_ns);
     *profile_get_thread(r->p, id) = *t;
-    remember(r, TABLE_THREAD, id.ix);
+    map_put(&r->threads, r->rows.numbers[0], id.ix);
     return true;
 }
 
 static bool take_count(struct reader *r, union item *item)
 {
     uint32_t id = r->rows.numbers[0];
-    if (!translate_one(r, TABLE_THREAD, &id) || !sum_counts(r, &item->mark.counts) ||
+    if (!translate_thread(r, &id) || !sum_counts(r, &item->mark.counts) ||
         !is_time(r, "at_ns", item->mark.at_ns))
         return false;
     struct profile_thread *t = profile_get_thread(r->p, (thread_id){id});
@@ -379,7 +394,7 @@ static bool take_run(struct reader *r, union item *item)
     uint32_t id = r->rows.numbers[1];
     run->at.stack.ix = r->rows.numbers[2];
     run->at.wait.ix = r->rows.numbers[3];
-    if (!translate_one(r, TABLE_THREAD, &id) || !translate(r, TABLE_STACK, &run->at.stack.ix) ||
+    if (!translate_thread(r, &id) || !translate(r, TABLE_STACK, &run->at.stack.ix) ||
         !translate(r, TABLE_WAIT, &run->at.wait.ix) || !is_time(r, "start", run->start_ns) ||
         !is_time(r, "wall", run->weights.wall_ns))
         return false;
@@ -452,22 +467,23 @@ static bool read_table(struct reader *r, enum table_kind kind)
 
 static void read_all(struct reader *r)
 {
-    struct facts facts;
-    if (!facts_read(&facts, &r->rows, &r->db, r->p))
+    database_run(&r->db, "BEGIN"); /* all of it as of one moment */
+    if (!facts_read(&r->facts, &r->rows, &r->db, r->p))
         return;
     for (enum table_kind kind = 0; kind < TABLE_KINDS; kind++)
         if (!read_table(r, kind))
             return;
-    profile_set_origin(r->p, &facts.origin);
-    profile_set_exact_time(r->p, &facts.exact);
-    profile_end(r->p, facts.end_ns);
-    facts_set(&facts, r->p);
+    profile_set_origin(r->p, &r->facts.origin);
+    profile_set_exact_time(r->p, &r->facts.exact);
+    profile_end(r->p, r->facts.end_ns);
+    facts_set(&r->facts, r->p);
 }
 
 static void release(struct reader *r)
 {
     for (size_t i = 0; i < TABLE_KINDS; i++)
         free(r->ids[i].items);
+    map_release(&r->threads);
     map_release(&r->lists);
     free(r->gathered);
     database_close(&r->db);
@@ -480,6 +496,10 @@ static int say_wrong(const struct reader *r, const char *name, struct err *err)
                        MOST_S);
     if (r->db.code == SQLITE_NOTADB)
         return err_set(err, -EINVAL, "%s: not a recording", name);
+    if (r->db.code == SQLITE_BUSY)
+        return err_set(err, -EBUSY,
+                       "%s: it is being written, and its file system lets nobody read meanwhile",
+                       name);
     if (r->db.code == SQLITE_CANTOPEN)
         return err_set(err, -EIO, "%s: cannot be opened", name);
     if (r->db.code != SQLITE_OK)
@@ -540,9 +560,22 @@ static int64_t bytes_of(const unsigned char *header)
     return pages * (page_bytes == 1 ? 1 << 16 : page_bytes);
 }
 
-struct profile *recording_file_read(const char *path, struct err *err)
+const char recording_part_suffix[] = ".part";
+
+/* Who writes it has it locked. */
+bool recording_part_grows(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    bool grows = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (fd >= 0)
+        close(fd);
+    return grows;
+}
+
+struct profile *recording_file_read(const char *path, bool *ret_complete, struct err *err)
 {
     struct reader r = {.p = NULL};
+    bool part = str_ends(path, recording_part_suffix);
     unsigned char header[HEADER_BYTES];
     int64_t bytes;
     if (access(path, R_OK) != 0) {
@@ -553,11 +586,14 @@ struct profile *recording_file_read(const char *path, struct err *err)
         (void)err_set(err, -EINVAL, "%s: not a recording", path);
         return NULL;
     }
-    if (bytes < bytes_of(header)) {
+    if (!part && bytes < bytes_of(header)) {
         (void)err_set(err, -EINVAL, "%s: cut short: %lld of %lld bytes are there", path,
                       (long long)bytes, (long long)bytes_of(header));
         return NULL;
     }
     database_open(&r.db, path, NULL, 0, MOST_S);
-    return read_database(&r, path, err);
+    struct profile *p = read_database(&r, path, err);
+    if (ret_complete)
+        *ret_complete = r.facts.complete;
+    return p;
 }

@@ -14,8 +14,14 @@ int recording_file_write(const struct profile *p, const bool *processes, FILE *o
 /* Is the file PATH one of SQLite's, by its first bytes? */
 bool recording_file_is(const char *path);
 /* The profile of the file PATH, which has ended.  The file may be hostile, or cut, or another
- * program's: NULL with ERR, one line that begins with PATH. */
-struct profile *recording_file_read(const char *path, struct err *err);
+ * program's: NULL with ERR, one line that begins with PATH.  A growing one, whose name ends so, is
+ * read as of its last commit.  *RET_COMPLETE, which may be NULL: whether its recording came to its
+ * end. */
+struct profile *recording_file_read(const char *path, bool *ret_complete, struct err *err);
+/* What a recording is called while it grows: its name and this. */
+extern const char recording_part_suffix[];
+/* Is the growing file PATH being written now? */
+bool recording_part_grows(const char *path);
 /* The same of LEN bytes that are such a file, called NAME in ERR. */
 struct profile *recording_bytes_read(const void *bytes, size_t len, const char *name,
                                      struct err *err);

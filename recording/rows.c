@@ -62,7 +62,7 @@ static void find_columns(struct rows *rows)
     text_release(&name);
 }
 
-void rows_begin(struct rows *ret, struct database *db, struct profile *p, const struct table *t)
+void rows_begin(struct rows *ret, struct database *db, struct profile *p, const struct row_table *t)
 {
     char sql[80];
     *ret = (struct rows){.db = db, .p = p, .table = t};
@@ -83,11 +83,15 @@ static bool read_keys(struct rows *rows)
         int type = sqlite3_column_type(rows->s, column);
         int64_t number = sqlite3_column_int64(rows->s, column);
         const char *key = rows->table->keys[i];
-        if ((type != SQLITE_INTEGER && type != SQLITE_NULL) || number < 0 || number > UINT32_MAX)
+        bool gaps = rows->table->most_id && str_eq(key, "id");
+        int64_t most = gaps ? rows->table->most_id : UINT32_MAX;
+        if ((type != SQLITE_INTEGER && type != SQLITE_NULL) || number < 0 || number > most)
             return rows_fail(rows, "%s is no row's number", key);
         rows->numbers[i] = (uint32_t)number;
-        if (str_eq(key, "id") && number != rows->n)
+        if (str_eq(key, "id") && (gaps ? number <= rows->last_id : number != rows->n))
             return rows_fail(rows, "id %lld does not follow the last one", (long long)number);
+        if (gaps)
+            rows->last_id = number;
     }
     return true;
 }

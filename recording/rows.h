@@ -8,13 +8,14 @@ enum { ROWS_MOST_COLUMNS = 128 };
 struct rows { /* of one table */
     struct database *db;
     struct profile *p; /* gets the texts */
-    const struct table *table;
+    const struct row_table *table;
     sqlite3_stmt *s;
     int keys[TABLE_KEYS];          /* their columns */
     int fields[ROWS_MOST_COLUMNS]; /* those of the fields, part after part; −1: it has none */
     /* The keys of the present row; 0 for none. */
     uint32_t numbers[TABLE_KEYS];
     uint32_t n;      /* rows so far */
+    int64_t last_id; /* where ids have gaps */
     char wrong[160]; /* what is wrong with the file; "": nothing so far */
 };
 
@@ -23,7 +24,8 @@ struct rows { /* of one table */
 bool rows_is_table(struct database *db, const char *name);
 /* Begins to read T.  Columns that T does not know are left out, and those that the file lacks keep
  * their zeros. */
-void rows_begin(struct rows *ret, struct database *db, struct profile *p, const struct table *t);
+void rows_begin(struct rows *ret, struct database *db, struct profile *p,
+                const struct row_table *t);
 /* Reads the next row's fields into ITEM, a zeroed struct.  False: there is none, or WRONG or the
  * database's error says why not. */
 bool rows_next(struct rows *rows, void *item);

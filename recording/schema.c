@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-const struct table recording_tables[TABLE_KINDS] = {
+const struct row_table recording_tables[TABLE_KINDS] = {
     [TABLE_MOUNT] = {"mount", {"id"}, {{ROW_MOUNT}}, 1, 1},
     [TABLE_MODULE] = {"module", {"id"}, {{ROW_MODULE}}, 1, 1},
     [TABLE_FUNCTION] = {"function", {"id"}, {{ROW_FUNC}}, 1, 1},
@@ -31,14 +31,15 @@ const struct table recording_tables[TABLE_KINDS] = {
     [TABLE_TASKS] = {"tasks", {"id", "stack"}, {{ROW_TASKS}}, 2, 1},
     [TABLE_MARK] = {"mark", {"id"}, {{ROW_USER_MARK}}, 1, 1, .since = 1},
     [TABLE_PAUSE] = {"pause", {"id"}, {{ROW_USER_PAUSE}}, 1, 1, .since = 1},
-    [TABLE_THREAD] = {"thread", {"id"}, {{ROW_THREAD}}, 1, 1},
+    [TABLE_THREAD] = {"thread", {"id"}, {{ROW_THREAD}}, 1, 1, .most_id = UINT32_MAX},
     [TABLE_COUNT] = {"count", {"thread", "position"}, {{ROW_COUNTS}}, 2, 1},
     [TABLE_RUN] = {"run",
                    {"id", "thread", "stack", "wait"},
                    {{ROW_RUN_START}, {ROW_RUN}},
                    4,
                    2,
-                   .numbered = true},
+                   .numbered = true,
+                   .most_id = INT64_MAX},
 };
 const char *const recording_states[] = {"missed",  "running", "waiting for a CPU",
                                         "blocked", "stopped", "running or waiting for a CPU",
@@ -53,7 +54,7 @@ void schema_add_column(struct text *out, const struct table_part *part, const st
             out->s[i] = '_';
 }
 
-static const char *type_of(const struct table *t, const struct field *f)
+static const char *type_of(const struct row_table *t, const struct field *f)
 {
     bool text = f->type == FIELD_STRING || f->type == FIELD_TEXT;
     if (text || (f->type == FIELD_WORD && !t->numbered))
@@ -61,7 +62,7 @@ static const char *type_of(const struct table *t, const struct field *f)
     return f->type == FIELD_DOUBLE ? "REAL" : "INTEGER";
 }
 
-void schema_add_table(struct text *out, const struct table *t)
+void schema_add_table(struct text *out, const struct row_table *t)
 {
     text_addf(out, "CREATE TABLE %s (", t->name);
     for (size_t i = 0; i < t->n_keys; i++)
@@ -78,7 +79,7 @@ void schema_add_table(struct text *out, const struct table *t)
     text_add(out, ");\n");
 }
 
-void schema_add_insert(struct text *out, const struct table *t)
+void schema_add_insert(struct text *out, const struct row_table *t)
 {
     text_addf(out, "INSERT OR REPLACE INTO %s VALUES (", t->name);
     size_t n = t->n_keys;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/text.h"
 #include "profile/fields.h"
@@ -42,20 +43,21 @@ struct table_part {
     const char *prefix; /* of the columns' names; NULL: none */
     uint32_t of_kind;   /* only items that begin with this enum have them; 0: all */
 };
-struct table {
+struct row_table {
     const char *name;
-    const char *keys[TABLE_KEYS]; /* whole numbers; "id": 1, 2, 3, … */
+    const char *keys[TABLE_KEYS]; /* whole numbers; "id": 1, 2, 3, … without MOST_ID */
     struct table_part parts[TABLE_PARTS];
     size_t n_keys, n_parts;
-    int since;     /* the SCHEMA_MINOR of the first files that have it */
-    bool numbered; /* words are kept as their numbers (table `state` has them) */
+    int since;       /* the SCHEMA_MINOR of the first files that have it */
+    bool numbered;   /* words are kept as their numbers (table `state` has them) */
+    int64_t most_id; /* ids rise, with gaps, up to this one */
 };
-extern const struct table recording_tables[TABLE_KINDS];
+extern const struct row_table recording_tables[TABLE_KINDS];
 extern const char *const recording_states[]; /* of runs, by value; NULL at the end */
 
 /* Appends the name of the column that field F of PART is. */
 void schema_add_column(struct text *out, const struct table_part *part, const struct field *f);
 /* Appends "CREATE TABLE …;" */
-void schema_add_table(struct text *out, const struct table *t);
+void schema_add_table(struct text *out, const struct row_table *t);
 /* Appends "INSERT …" with a '?' for each key, then for each field of each part. */
-void schema_add_insert(struct text *out, const struct table *t);
+void schema_add_insert(struct text *out, const struct row_table *t);

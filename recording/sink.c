@@ -1,109 +1,87 @@
 #include "recording/sink.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "profile/metric_info.h"
 #include "recording/columns.h"
-#include "recording/database.h"
-#include "recording/recording_views.h"
-#include "recording/schema.h"
 
 struct sink {
-    struct database db;
     const struct profile *texts;
-    sqlite3_stmt *inserts[TABLE_KINDS];
-    sqlite3_stmt *text, *metric, *meta;
-    int64_t n_runs;
-    stack_id *python; /* by stack: the nearest one, itself or a caller, that ends in Python */
+    struct sink_to to;
+    struct text entry; /* the present one */
+    size_t n;          /* its values */
+    uint64_t *seen;    /* NULL: it goes in any case */
+    stack_id *python;  /* by stack: the nearest one, itself or a caller, that ends in Python */
     size_t n_python, python_capacity;
 };
 
-static const char more_tables[] =
-    "CREATE TABLE meta (key TEXT PRIMARY KEY, value);\n"
-    "CREATE TABLE text (id INTEGER PRIMARY KEY, key TEXT UNIQUE, value TEXT);\n"
-    "CREATE TABLE metric (key TEXT PRIMARY KEY, value REAL, unit TEXT, effect TEXT, meaning "
-    "TEXT);\n"
-    "CREATE TABLE state (id INTEGER PRIMARY KEY, name TEXT);\n"
-    /* Sums over the runs, for the views. */
-    "CREATE TABLE spot (thread INTEGER, state INTEGER, stack INTEGER, wait INTEGER, runs INTEGER, "
-    "wall INTEGER, samples INTEGER, waits INTEGER, near_faults INTEGER, around_faults INTEGER, "
-    "put_on_cpu INTEGER);\n";
-
-static const char sums[] =
-    "INSERT INTO spot SELECT thread, state, stack, wait, count(*), sum(wall), sum(samples), "
-    "sum(max(waits, state = 3)), sum(near_faults), sum(around_faults), sum(put_on_cpu) FROM run "
-    "GROUP BY thread, state, stack, wait;\n"
-    "CREATE INDEX run_by_thread ON run (thread, start);\n"
-    "CREATE INDEX spot_by_wait ON spot (wait);\n"
-    "CREATE INDEX location_by_frame ON location (frame);\n"
-    "CREATE INDEX wait_for_by_wait ON wait_for (wait);\n"
-    "ANALYZE;\n";
-
-/* ---- the beginning ---- */
-
-static void set_meta(struct sink *s, const char *key, int64_t value)
-{
-    if (!s->meta)
-        return;
-    (void)sqlite3_bind_text(s->meta, 1, key, -1, SQLITE_STATIC);
-    (void)sqlite3_bind_int64(s->meta, 2, value);
-    database_finish(&s->db, s->meta);
-}
-
-static void create_tables(struct sink *s)
-{
-    struct text sql = {0};
-    text_addf(&sql, "PRAGMA application_id=%d; PRAGMA user_version=%d; BEGIN;\n",
-              SCHEMA_APPLICATION_ID, SCHEMA_MAJOR);
-    text_add(&sql, more_tables);
-    for (size_t i = 0; i < TABLE_KINDS; i++)
-        schema_add_table(&sql, &recording_tables[i]);
-    for (size_t i = 0; recording_states[i]; i++)
-        text_addf(&sql, "INSERT INTO state VALUES (%zu, '%s');\n", i, recording_states[i]);
-    text_add(&sql, recording_views);
-    database_run(&s->db, sql.s);
-    text_release(&sql);
-}
-
-static void prepare(struct sink *s)
-{
-    struct text sql = {0};
-    for (size_t i = 0; i < TABLE_KINDS; i++) {
-        text_clear(&sql);
-        schema_add_insert(&sql, &recording_tables[i]);
-        s->inserts[i] = database_prepare(&s->db, sql.s);
-    }
-    text_release(&sql);
-    s->meta = database_prepare(&s->db, "INSERT OR REPLACE INTO meta VALUES (?, ?)");
-    s->text = database_prepare(&s->db, "INSERT INTO text (key, value) VALUES (?1, ?2) "
-                                       "ON CONFLICT (key) DO UPDATE SET value = ?2");
-    s->metric = database_prepare(&s->db, "INSERT OR REPLACE INTO metric VALUES (?, ?, ?, ?, ?)");
-}
-
-struct sink *sink_new(const char *path, const struct profile *texts)
+struct sink *sink_new(const struct profile *texts, struct sink_to to)
 {
     struct sink *s = xcalloc(1, sizeof *s);
     s->texts = texts;
-    database_create(&s->db, path);
-    create_tables(s);
-    prepare(s);
-    set_meta(s, "schema_major", SCHEMA_MAJOR);
-    set_meta(s, "schema_minor", SCHEMA_MINOR);
-    set_meta(s, "complete", 0);
+    s->to = to;
     return s;
 }
 
-/* ---- things ---- */
+struct sink *sink_free(struct sink *s)
+{
+    if (!s)
+        return NULL;
+    text_release(&s->entry);
+    free(s->python);
+    free(s);
+    return NULL;
+}
+
+/* ---- entries ---- */
+
+void sink_unless(struct sink *s, uint64_t *seen)
+{
+    s->seen = seen;
+}
+
+static void begin(struct sink *s, enum entry_kind kind)
+{
+    text_clear(&s->entry);
+    (void)entry_begin(&s->entry, kind);
+    s->n = 0;
+}
+
+static void end(struct sink *s)
+{
+    uint64_t *seen = s->seen;
+    s->seen = NULL;
+    entry_end(&s->entry, 0, s->n);
+    uint64_t hash = seen ? hash_bytes(s->entry.s, s->entry.len) | 1 : 0; /* never 0 */
+    if (seen && *seen == hash)
+        return;
+    if (seen)
+        *seen = hash;
+    s->to.take(s->to.ctx, s->entry.s, s->entry.len);
+}
+
+static void add_number(struct sink *s, int64_t number)
+{
+    entry_add_number(&s->entry, number);
+    s->n++;
+}
+
+static void add_string(struct sink *s, const char *string)
+{
+    entry_add_string(&s->entry, string);
+    s->n++;
+}
 
 /* A 0 that is a position is one; as an id it stands for none. */
-static void bind_key(sqlite3_stmt *insert, int index, const char *name, int64_t key)
+static void add_key(struct sink *s, const char *name, int64_t key)
 {
     if (key || str_eq(name, "position"))
-        (void)sqlite3_bind_int64(insert, index, key);
+        entry_add_number(&s->entry, key);
     else
-        (void)sqlite3_bind_null(insert, index);
+        entry_add_null(&s->entry);
+    s->n++;
 }
 
 struct keys {
@@ -113,27 +91,22 @@ struct keys {
 /* Adds the row of ITEM with KEYS. */
 static void put(struct sink *s, enum table_kind kind, struct keys keys, const void *item)
 {
-    const struct table *t = &recording_tables[kind];
-    sqlite3_stmt *insert = s->inserts[kind];
-    int index = 0;
-    if (!insert)
-        return;
+    const struct row_table *t = &recording_tables[kind];
+    begin(s, (enum entry_kind)kind);
     for (size_t i = 0; i < t->n_keys; i++)
-        bind_key(insert, ++index, t->keys[i], keys.of[i]);
+        add_key(s, t->keys[i], keys.of[i]);
     for (size_t i = 0; i < t->n_parts; i++) {
         const struct table_part *part = &t->parts[i];
         const struct row_keys *rows = &row_keys[part->rows];
         bool has = !part->of_kind || *(const uint32_t *)item == part->of_kind;
-        for (size_t k = 0; k < rows->n; k++) {
-            index++;
+        for (size_t k = 0; k < rows->n; k++, s->n++)
             if (has)
-                column_bind(insert, index, &rows->fields[k], s->texts,
-                            (const char *)item + part->at, t->numbered);
+                column_add(&s->entry, &rows->fields[k], s->texts, (const char *)item + part->at,
+                           t->numbered);
             else
-                (void)sqlite3_bind_null(insert, index);
-        }
+                entry_add_null(&s->entry);
     }
-    database_finish(&s->db, insert);
+    end(s);
 }
 
 static void put_one(struct sink *s, enum table_kind kind, int64_t id, const void *item)
@@ -147,13 +120,33 @@ static void put_of(struct sink *s, enum table_kind kind, int64_t of, size_t posi
     put(s, kind, (struct keys){{of, (int64_t)position}}, item);
 }
 
+static void put_meta(struct sink *s, const char *key, int64_t value)
+{
+    begin(s, ENTRY_META);
+    add_string(s, key);
+    add_number(s, value);
+    end(s);
+}
+
+static void put_order(struct sink *s, enum entry_kind kind)
+{
+    begin(s, kind);
+    end(s);
+}
+
+/* ---- things ---- */
+
 void sink_text(struct sink *s, const char *key, const char *text)
 {
-    if (!s->text)
-        return;
-    (void)sqlite3_bind_text(s->text, 1, key, -1, SQLITE_TRANSIENT);
-    (void)sqlite3_bind_text(s->text, 2, text, -1, SQLITE_TRANSIENT);
-    database_finish(&s->db, s->text);
+    begin(s, ENTRY_TEXT);
+    add_string(s, key);
+    add_string(s, text);
+    end(s);
+}
+
+void sink_no_texts(struct sink *s)
+{
+    put_order(s, ENTRY_NO_TEXTS);
 }
 
 void sink_metric(struct sink *s, enum metric m, double value)
@@ -163,27 +156,27 @@ void sink_metric(struct sink *s, enum metric m, double value)
                                           [EFFECT_DOUBT] = "doubt",
                                           [EFFECT_NOTE] = "note"};
     const struct metric_info *info = metric_info(m);
-    if (!s->metric)
-        return;
-    (void)sqlite3_bind_text(s->metric, 1, info->key, -1, SQLITE_STATIC);
-    (void)sqlite3_bind_double(s->metric, 2, value);
-    (void)sqlite3_bind_text(s->metric, 3, metric_unit_text(info->unit), -1, SQLITE_STATIC);
-    (void)sqlite3_bind_text(s->metric, 4, effects[info->effect], -1, SQLITE_STATIC);
-    (void)sqlite3_bind_text(s->metric, 5, info->meaning, -1, SQLITE_STATIC);
-    database_finish(&s->db, s->metric);
+    begin(s, ENTRY_METRIC);
+    add_string(s, info->key);
+    entry_add_real(&s->entry, value);
+    s->n++;
+    add_string(s, metric_unit_text(info->unit));
+    add_string(s, effects[info->effect]);
+    add_string(s, info->meaning);
+    end(s);
 }
 
 void sink_origin(struct sink *s, const struct profile_origin *origin)
 {
-    set_meta(s, "start_utc_ns", origin->utc_ns);
-    set_meta(s, "start_monotonic_ns", origin->monotonic_ns);
+    put_meta(s, "start_utc_ns", origin->utc_ns);
+    put_meta(s, "start_monotonic_ns", origin->monotonic_ns);
 }
 
 void sink_exact_time(struct sink *s, const struct exact_time *e)
 {
-    set_meta(s, "step_ns", e->step_ns);
-    set_meta(s, "exact_every", e->every);
-    set_meta(s, "exact_since_ns", e->since_ns);
+    put_meta(s, "step_ns", e->step_ns);
+    put_meta(s, "exact_every", e->every);
+    put_meta(s, "exact_since_ns", e->since_ns);
 }
 
 void sink_host(struct sink *s, const struct profile_host *host)
@@ -252,6 +245,10 @@ void sink_lock(struct sink *s, uint32_t id, const struct lock_name *lock)
 void sink_process(struct sink *s, process_id id, const struct profile_process *process)
 {
     put_one(s, TABLE_PROCESS, id.ix, process);
+}
+
+void sink_children(struct sink *s, process_id id, const struct profile_process *process)
+{
     for (size_t i = 0; i < process->n_children; i++)
         put_of(s, TABLE_CHILD, id.ix, i, &process->children[i]);
 }
@@ -266,9 +263,10 @@ void sink_count(struct sink *s, thread_id id, size_t position, const struct coun
     put_of(s, TABLE_COUNT, id.ix, position, mark);
 }
 
-void sink_run(struct sink *s, thread_id id, const struct run *run)
+void sink_run(struct sink *s, uint64_t number, thread_id id, const struct run *run)
 {
-    put(s, TABLE_RUN, (struct keys){{++s->n_runs, id.ix, run->at.stack.ix, run->at.wait.ix}}, run);
+    put(s, TABLE_RUN, (struct keys){{(int64_t)number, id.ix, run->at.stack.ix, run->at.wait.ix}},
+        run);
 }
 
 void sink_mark(struct sink *s, uint32_t id, const struct user_mark *mark)
@@ -286,50 +284,39 @@ void sink_tasks(struct sink *s, uint32_t id, const struct profile_task_wait *tas
     put(s, TABLE_TASKS, (struct keys){{id, tasks->stack.ix}}, tasks);
 }
 
-/* ---- the end ---- */
-
-static int errno_of(int code)
+void sink_no_tasks(struct sink *s)
 {
-    switch (code & 0xff) {
-    case SQLITE_FULL:
-        return -ENOSPC;
-    case SQLITE_NOMEM:
-        return -ENOMEM;
-    case SQLITE_CANTOPEN:
-    case SQLITE_PERM:
-        return -EACCES;
-    default:
-        return -EIO;
-    }
+    put_order(s, ENTRY_NO_TASKS);
 }
 
-int sink_end(struct sink *s, int64_t end_ns, struct err *err)
+/* ---- orders ---- */
+
+void sink_doom(struct sink *s, enum table_kind kind, uint32_t id)
 {
-    set_meta(s, "end_ns", end_ns);
-    database_run(&s->db, sums);
-    set_meta(s, "complete", 1);
-    database_run(&s->db, "COMMIT");
-    if (s->db.code == SQLITE_OK)
-        return 0;
-    return err_set(err, errno_of(s->db.code), "SQLite: %s", s->db.why);
+    begin(s, ENTRY_DOOM);
+    add_number(s, kind);
+    add_number(s, id);
+    end(s);
 }
 
-const unsigned char *sink_bytes(struct sink *s, size_t *ret_len)
+void sink_purge(struct sink *s)
 {
-    return database_bytes(&s->db, ret_len);
+    put_order(s, ENTRY_PURGE);
 }
 
-struct sink *sink_free(struct sink *s)
+static void put_moment(struct sink *s, enum entry_kind kind, int64_t end_ns)
 {
-    if (!s)
-        return NULL;
-    for (size_t i = 0; i < TABLE_KINDS; i++)
-        (void)sqlite3_finalize(s->inserts[i]);
-    (void)sqlite3_finalize(s->text);
-    (void)sqlite3_finalize(s->metric);
-    (void)sqlite3_finalize(s->meta);
-    database_close(&s->db);
-    free(s->python);
-    free(s);
-    return NULL;
+    begin(s, kind);
+    add_number(s, end_ns);
+    end(s);
+}
+
+void sink_commit(struct sink *s, int64_t end_ns)
+{
+    put_moment(s, ENTRY_COMMIT, end_ns);
+}
+
+void sink_end(struct sink *s, int64_t end_ns)
+{
+    put_moment(s, ENTRY_END, end_ns);
 }

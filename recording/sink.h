@@ -1,18 +1,28 @@
-/* A recording that is being written: takes things that are final, one by one, in any order but that
- * what a thing refers to came before it.  Process, thread, host, metric and text may come again:
- * the last one counts.  The first error stays, and sink_end() returns it. */
+/* What a recording is made of, as entries (recording/entry.h): things that are final, one by one, in
+ * any order but that what a thing refers to came before it.  What has an id of its own, texts,
+ * metrics and the origin may come again: the last one counts.  Process, thread and host change for
+ * as long as the recording goes on. */
 #pragma once
 
 #include "base/err.h"
 #include "profile/kept.h"
 #include "profile/moments.h"
+#include "recording/entry.h"
+
+/* Gets each entry, LEN bytes, valid for the call. */
+struct sink_to {
+    void (*take)(void *ctx, const char *entry, size_t len);
+    void *ctx;
+};
 
 struct sink;
-/* Creates the file PATH, which must not be there; NULL: in memory.  TEXTS has the texts of all ids
- * that come, and is borrowed.  Never NULL. */
-struct sink *sink_new(const char *path, const struct profile *texts);
+/* TEXTS has the texts of all ids that come, and is borrowed.  Never NULL. */
+struct sink *sink_new(const struct profile *texts, struct sink_to to);
+/* The next entry is left out if it is the one that left *SEEN, 0 at first. */
+void sink_unless(struct sink *s, uint64_t *seen);
 
 void sink_text(struct sink *s, const char *key, const char *text);
+void sink_no_texts(struct sink *s); /* those that came do not count */
 void sink_metric(struct sink *s, enum metric m, double value);
 void sink_origin(struct sink *s, const struct profile_origin *origin);
 void sink_exact_time(struct sink *s, const struct exact_time *e);
@@ -27,18 +37,21 @@ void sink_stack(struct sink *s, stack_id id, stack_id parent, frame_id frame);
 /* With its list, as it is in TEXTS. */
 void sink_wait(struct sink *s, wait_id id, const struct wait *w);
 void sink_lock(struct sink *s, uint32_t id, const struct lock_name *lock);
-/* With its children. */
 void sink_process(struct sink *s, process_id id, const struct profile_process *process);
+void sink_children(struct sink *s, process_id id, const struct profile_process *process);
 void sink_thread(struct sink *s, thread_id id, const struct profile_thread *thread);
 void sink_count(struct sink *s, thread_id id, size_t position, const struct count_mark *mark);
-void sink_run(struct sink *s, thread_id id, const struct run *run);
+/* NUMBER is the run's own, and rises with the time of a thread's runs. */
+void sink_run(struct sink *s, uint64_t number, thread_id id, const struct run *run);
 void sink_mark(struct sink *s, uint32_t id, const struct user_mark *mark);
 void sink_pause(struct sink *s, uint32_t id, const struct user_pause *pause);
 void sink_tasks(struct sink *s, uint32_t id, const struct profile_task_wait *tasks);
+void sink_no_tasks(struct sink *s);
 
-/* Makes the file whole: END_NS, sums, indexes, statistics for SQLite's planner.  Returns 0, or a
- * negative errno with ERR. */
-int sink_end(struct sink *s, int64_t end_ns, struct err *err);
-/* Of one in memory that has ended: its file, LEN bytes, valid as long as S. */
-const unsigned char *sink_bytes(struct sink *s, size_t *ret_len);
+/* The rows of table KIND that are of ID (entry_dooms()) will go, at sink_purge(). */
+void sink_doom(struct sink *s, enum table_kind kind, uint32_t id);
+void sink_purge(struct sink *s);
+/* What came until now belongs together, and reaches until END_NS. */
+void sink_commit(struct sink *s, int64_t end_ns);
+void sink_end(struct sink *s, int64_t end_ns);
 struct sink *sink_free(struct sink *s);

@@ -4,6 +4,7 @@
 #include "profile/kept.h"
 #include "recording/recording_file.h"
 #include "recording/sink.h"
+#include "recording/store.h"
 
 static void put_facts(struct sink *s, const struct profile *p)
 {
@@ -64,8 +65,12 @@ static void put_waits(struct sink *s, const struct profile *p)
 static void put_threads(struct sink *s, const struct profile *p, const bool *processes)
 {
     uint32_t n = 0;
-    for (uint32_t i = 1; i <= profile_process_count(p); i++)
-        sink_process(s, (process_id){i}, profile_see_process(p, (process_id){i}));
+    uint64_t runs = 0;
+    for (uint32_t i = 1; i <= profile_process_count(p); i++) {
+        const struct profile_process *process = profile_see_process(p, (process_id){i});
+        sink_process(s, (process_id){i}, process);
+        sink_children(s, (process_id){i}, process);
+    }
     for (uint32_t i = 1; i <= profile_thread_count(p); i++) {
         const struct profile_thread *t = profile_see_thread(p, (thread_id){i});
         if (!t->process.ix) /* an id that stands for no thread */
@@ -77,14 +82,14 @@ static void put_threads(struct sink *s, const struct profile *p, const bool *pro
         for (size_t k = 0; k < t->n_marks; k++)
             sink_count(s, id, k, &t->marks[k]);
         for (size_t k = 0; k < t->n_runs; k++)
-            sink_run(s, id, &t->runs[k]);
+            sink_run(s, ++runs, id, &t->runs[k]);
     }
 }
 
-static int write_bytes(struct sink *s, FILE *out, struct err *err)
+static int write_bytes(struct store *store, FILE *out, struct err *err)
 {
     size_t len = 0;
-    const unsigned char *bytes = sink_bytes(s, &len);
+    const unsigned char *bytes = store_bytes(store, &len);
     if (!bytes)
         return err_set(err, -ENOMEM, "SQLite: %s", "out of memory");
     if (fwrite(bytes, 1, len, out) != len || fflush(out) != 0)
@@ -92,17 +97,26 @@ static int write_bytes(struct sink *s, FILE *out, struct err *err)
     return 0;
 }
 
+static void store_entry(void *store, const char *bytes, size_t len)
+{
+    struct entry entry;
+    if (entry_parse(&entry, bytes, len) > 0)
+        store_take(store, &entry);
+}
+
 int recording_file_write(const struct profile *p, const bool *processes, FILE *out, struct err *err)
 {
-    struct sink *s = sink_new(NULL, p);
+    struct store *store = store_new();
+    struct sink *s = sink_new(p, (struct sink_to){store_entry, store});
     put_facts(s, p);
     put_moments(s, p);
     put_stacks(s, p);
     put_waits(s, p);
     put_threads(s, p, processes);
-    int r = sink_end(s, profile_end_ns(p), err);
-    if (r == 0)
-        r = write_bytes(s, out, err);
     sink_free(s);
+    int r = store_end(store, profile_end_ns(p), err);
+    if (r == 0)
+        r = write_bytes(store, out, err);
+    store_free(store);
     return r;
 }

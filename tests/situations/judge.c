@@ -7,13 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/share.h"
 #include "cli/answer.h"
 #include "cli/quality.h"
 #include "exporter/exporter.h"
 #include "exporter/json.h"
+#include "recording/growing.h"
 #include "recording/recording_file.h"
+#include "recording/store.h"
 #include "summary/findings.h"
 #include "summary/known_used.h"
 #include "summary/ledger.h"
@@ -223,6 +226,86 @@ static void add_all(struct text *out, const struct profile *p, bool files)
         add_files(out, p);
 }
 
+/* What grows in steps: the first fourth of each thread's runs, and so on, the last of them cut.  Each
+ * step stops now and then, as where a pipe is full. */
+struct cut {
+    size_t n_runs, n_marks;
+    struct run last;
+    struct counts counts;
+};
+
+static void cut(struct profile *p, struct cut *cuts, int step, int steps)
+{
+    for (uint32_t i = 1; i <= profile_thread_count(p); i++) {
+        struct profile_thread *t = profile_get_thread(p, (thread_id){i});
+        cuts[i] = (struct cut){t->n_runs, t->n_marks, {.samples = 0}, t->counts};
+        if (!t->process.ix || t->n_runs < 2)
+            continue;
+        t->n_runs = t->n_runs * (size_t)step / (size_t)steps;
+        t->n_runs += t->n_runs == 0;
+        t->n_marks = t->n_marks * (size_t)step / (size_t)steps;
+        t->counts.ns[0] /= 2;
+        struct run *last = &t->runs[t->n_runs - 1];
+        cuts[i].last = *last;
+        last->weights.wall_ns /= 2;
+        last->samples /= 2;
+    }
+}
+
+static void mend(struct profile *p, const struct cut *cuts)
+{
+    for (uint32_t i = 1; i <= profile_thread_count(p); i++) {
+        struct profile_thread *t = profile_get_thread(p, (thread_id){i});
+        if (t->process.ix && cuts[i].n_runs >= 2)
+            t->runs[t->n_runs - 1] = cuts[i].last;
+        t->n_runs = cuts[i].n_runs;
+        t->n_marks = cuts[i].n_marks;
+        t->counts = cuts[i].counts;
+    }
+}
+
+/* Ever more rarely there is none. */
+static bool has_room(void *ctx)
+{
+    unsigned *n = ctx;
+    ++*n;
+    return (*n & (*n - 1)) != 0;
+}
+
+static void store_entry(void *store, const char *bytes, size_t len)
+{
+    struct entry entry;
+    if (entry_parse(&entry, bytes, len) <= 0)
+        abort();
+    if (entry.kind < ENTRY_STORE_LAST)
+        store_take(store, &entry);
+}
+
+/* As a file that grew, and then came to its end. */
+static struct profile *keep_growing(struct profile *p, struct err *err)
+{
+    enum { STEPS = 4 };
+    struct store *store = store_new();
+    struct growing *g = growing_new(p, (struct sink_to){store_entry, store});
+    struct cut *cuts = xcalloc(profile_thread_count(p) + (size_t)1, sizeof *cuts);
+    unsigned n = 0;
+    for (int step = 1; step < STEPS; step++) {
+        cut(p, cuts, step, STEPS);
+        while (!growing_send(g, profile_end_ns(p) / STEPS * step, has_room, &n))
+            ;
+        mend(p, cuts);
+    }
+    (void)growing_send(g, profile_end_ns(p), NULL, NULL);
+    growing_free(g);
+    free(cuts);
+    int error = store_end(store, profile_end_ns(p), err);
+    size_t len = 0;
+    const unsigned char *bytes = store_bytes(store, &len);
+    struct profile *kept = error < 0 ? NULL : recording_bytes_read(bytes, len, "growing", err);
+    store_free(store);
+    return kept;
+}
+
 static struct profile *keep(const struct profile *p, struct err *err)
 {
     char *bytes = NULL;
@@ -235,27 +318,36 @@ static struct profile *keep(const struct profile *p, struct err *err)
     return kept;
 }
 
-/* The first line that a recording of P says otherwise than P itself. */
-static void write_kept(struct json *j, const struct profile *p, bool files)
+/* The first line that KEPT, which is made of P, says otherwise; ERR: why there is none.  Frees
+ * KEPT. */
+static void write_kept(struct json *j, const char *key, const struct profile *p,
+                       struct profile *kept, const struct err *err, bool files)
 {
     struct text said = {0};
     struct text again = {0};
     struct text difference = {0};
-    struct err err = {0};
-    struct profile *kept = keep(p, &err);
     text_add(&difference, "");
     if (kept) {
         add_all(&said, p, files);
         add_all(&again, kept, files);
         add_difference(&difference, said.s, again.s);
     } else {
-        text_add(&difference, err.text);
+        text_add(&difference, err->text);
     }
-    json_string_field(j, "kept_differs", difference.s);
+    json_string_field(j, key, difference.s);
     profile_free(kept);
     text_release(&said);
     text_release(&again);
     text_release(&difference);
+}
+
+static void write_both_kept(struct json *j, struct profile *p, bool files)
+{
+    struct err err = {0};
+    struct profile *kept = keep(p, &err);
+    write_kept(j, "kept_differs", p, kept, &err, files);
+    kept = keep_growing(p, &err);
+    write_kept(j, "grown_differs", p, kept, &err, files);
 }
 
 static bool judge(struct json *j, const char *path, bool files)
@@ -275,7 +367,7 @@ static bool judge(struct json *j, const char *path, bool files)
     if (p) {
         write_answer(j, p);
         write_difference(j, &rows, p);
-        write_kept(j, p, files);
+        write_both_kept(j, p, files);
     } else {
         json_string_field(j, "error", err.text);
     }

@@ -13,6 +13,7 @@
 #include "profile/moments.h"
 #include "recording/recording_file.h"
 #include "recording/sink.h"
+#include "recording/store.h"
 #include "summary/groups.h"
 #include "tests/support/check_main.h"
 #include "tests/support/profile_builder.h"
@@ -101,6 +102,13 @@ START_TEST(what_was_recorded_comes_back)
 }
 END_TEST
 
+static void store_entry(void *store, const char *bytes, size_t len)
+{
+    struct entry entry;
+    ck_assert_int_eq(entry_parse(&entry, bytes, len), (ssize_t)len);
+    store_take(store, &entry);
+}
+
 /* As a recording that grows would: things come when they are final, and some again. */
 START_TEST(a_sink_takes_one_thing_after_the_other)
 {
@@ -108,30 +116,31 @@ START_TEST(a_sink_takes_one_thing_after_the_other)
     struct profile_thread thread = *profile_see_thread(p, (thread_id){1});
     struct profile_process process = *profile_see_process(p, (process_id){1});
     struct err err = {0};
-    ck_assert_int_eq(unlink(path), 0);
-    struct sink *s = sink_new(path, p);
+    struct store *store = store_open(path, STORE_WAL);
+    struct sink *s = sink_new(p, (struct sink_to){store_entry, store});
     thread.counts.ns[COUNTED_CPU] = 1;
     sink_process(s, (process_id){1}, &process);
     sink_thread(s, (thread_id){1}, &thread);
-    sink_run(s, (thread_id){1}, &(struct run){.start_ns = 0, .weights.wall_ns = 5});
+    sink_run(s, 1, (thread_id){1}, &(struct run){.start_ns = 0, .weights.wall_ns = 5});
     sink_text(s, "host", "early");
     thread.counts.ns[COUNTED_CPU] = 2;
     sink_thread(s, (thread_id){1}, &thread);
     sink_text(s, "host", "late");
     sink_host(s, profile_see_host(p));
-    ck_assert_int_eq(sink_end(s, 5, &err), 0);
     sink_free(s);
-    struct profile *kept = recording_file_read(path, &err);
+    ck_assert_int_eq(store_end(store, 5, &err), 0);
+    ck_assert(store_settle(store));
+    store_free(store);
+    struct profile *kept = recording_file_read(path, NULL, &err);
     ck_assert_msg(kept != NULL, "%s", err.text);
     ck_assert_int_eq(profile_see_thread(kept, (thread_id){1})->counts.ns[COUNTED_CPU], 2);
     ck_assert_str_eq(profile_metadata_text(kept, "host"), "late");
     profile_free(kept);
-    s = sink_new("/nowhere/run.wallspy", p);
-    sink_process(s, (process_id){1}, &process);
-    ck_assert_int_eq(sink_end(s, 5, &err), -EACCES);
-    ck_assert_str_eq(err.text, "SQLite: unable to open database file");
-    sink_free(s);
     profile_free(p);
+    store = store_open("/nowhere/run.wallspy", STORE_WAL);
+    ck_assert_int_eq(store_end(store, 5, &err), -EACCES);
+    ck_assert_str_eq(err.text, "SQLite: unable to open database file");
+    store_free(store);
 }
 END_TEST
 
@@ -216,7 +225,7 @@ static void change(const char *sql)
 static char *said_of(void)
 {
     struct err err = {0};
-    struct profile *p = recording_file_read(path, &err);
+    struct profile *p = recording_file_read(path, NULL, &err);
     profile_free(p);
     return p ? strdup("nothing") : strdup(err.text);
 }
@@ -236,7 +245,10 @@ static const struct {
     {"UPDATE pause SET paused_ns = -1", "damaged: row 1 of table pause: paused_ns is no time"},
     {"PRAGMA application_id=7", "a SQLite file, but no recording of wallspy's"},
     {"PRAGMA user_version=9", "a recording of schema version 9: this wallspy reads version 1"},
-    {"UPDATE meta SET value = 0 WHERE key = 'complete'", "a recording that was not finished"},
+    {"UPDATE meta SET value = 0 WHERE key = 'complete'", "nothing"},
+    {"UPDATE run SET id = id * 9; UPDATE thread SET id = id * 5; UPDATE run SET thread = thread * "
+     "5",
+     "nothing"},
     {"UPDATE meta SET value = -1 WHERE key = 'start_utc_ns'",
      "damaged: a time in table meta is none"},
     {"UPDATE meta SET value = -1 WHERE key = 'end_ns'", "damaged: a time in table meta is none"},
@@ -263,8 +275,10 @@ static const struct {
     {"UPDATE run SET wall = -1 WHERE id = 2", "damaged: row 2 of table run: wall is no time"},
     {"UPDATE run SET start = 0 WHERE id = 2; UPDATE run SET start = 1 WHERE id = 1",
      "damaged: row 2 of table run: it is before the last one"},
-    {"UPDATE run SET id = 9 WHERE id = 2",
-     "damaged: row 2 of table run: id 3 does not follow the last one"},
+    {"UPDATE wait SET id = 9 WHERE id = 1",
+     "damaged: row 1 of table wait: id 9 does not follow the last one"},
+    {"UPDATE thread SET id = 5000000000 WHERE id = 2",
+     "damaged: row 2 of table thread: id is no row's number"},
     {"UPDATE stack SET parent = id", "damaged: row 1 of table stack: there is no stack 1"},
     {"UPDATE frame SET kind = 'other' WHERE id = 1",
      "damaged: row 1 of table frame: kind is no word of this version's"},
