@@ -225,12 +225,19 @@ static int close_file(struct output *out)
     return -out->error;
 }
 
+/* A file that is whole, but has no name that its user gave it. */
+struct finished {
+    const struct output_target *target;
+    const char *name; /* the one that it has */
+    int fd;
+};
+
 /* A file that its owner made private stays private.  The mode of another user's file is ignored. */
-static void keep_mode(const struct output *out)
+static void keep_mode(const struct finished *f)
 {
     unsigned mode;
-    if (output_is_own_file(out->target->path, &mode) && fchmod(out->fd, mode) != 0)
-        log_warn("mode", "cannot restore the mode of %s: %s", out->target->path, strerror(errno));
+    if (output_is_own_file(f->target->path, &mode) && fchmod(f->fd, mode) != 0)
+        log_warn("mode", "cannot restore the mode of %s: %s", f->target->path, strerror(errno));
 }
 
 /* Gives FROM the name TO; -EEXIST if a file has that name.  Some file systems have neither a rename
@@ -254,36 +261,36 @@ static int rename_to_new(const char *from, const char *to)
     return rename(from, to) == 0 ? 0 : -errno;
 }
 
-static int move_into_place(const struct output *out)
+static int move_into_place(const struct finished *f)
 {
-    if (out->target->is_new)
-        return rename_to_new(out->temporary, out->target->path);
-    return rename(out->temporary, out->target->path) == 0 ? 0 : -errno;
+    if (f->target->is_new)
+        return rename_to_new(f->name, f->target->path);
+    return rename(f->name, f->target->path) == 0 ? 0 : -errno;
 }
 
 /* *RET_WHOLE: the whole file is on the disk, also where an error is returned. */
-static int publish(const struct output *out, bool *ret_whole)
+static int publish(const struct finished *f, bool *ret_whole)
 {
     uid_t uid = (uid_t)output_sudo_id("SUDO_UID");
     gid_t gid = (gid_t)output_sudo_id("SUDO_GID");
-    if (fchown(out->fd, uid, gid) != 0) /* not every file system has owners */
-        log_warn("owner", "cannot give %s to its user: %s", out->target->path, strerror(errno));
-    if (!out->target->is_new)
-        keep_mode(out);
-    *ret_whole = fsync(out->fd) == 0;
-    return *ret_whole ? move_into_place(out) : -errno;
+    if (fchown(f->fd, uid, gid) != 0) /* not every file system has owners */
+        log_warn("owner", "cannot give %s to its user: %s", f->target->path, strerror(errno));
+    if (!f->target->is_new)
+        keep_mode(f);
+    *ret_whole = fsync(f->fd) == 0;
+    return *ret_whole ? move_into_place(f) : -errno;
 }
 
 /* The recording is whole, but the file at PATH must not be replaced: it is another user's file in
  * /tmp, or it is mounted into a container.  The recording gets a visible name beside it, if that
  * name is free. */
-static bool keep_beside(struct output *out, int error, struct err *err)
+static bool keep_beside(const struct finished *f, int error, struct err *err)
 {
-    const char *path = out->target->path;
+    const char *path = f->target->path;
     const char *base = path_base(path);
     char *kept =
         xasprintf("%.*swallspy.%d.%.*s", (int)(base - path), path, getpid(), MAX_BASE_BYTES, base);
-    bool done = rename_to_new(out->temporary, kept) == 0;
+    bool done = rename_to_new(f->name, kept) == 0;
     if (done)
         (void)err_set(err, error, "cannot replace %s: %s. The recording is in %s.", path,
                       strerror(-error), kept);
@@ -291,21 +298,31 @@ static bool keep_beside(struct output *out, int error, struct err *err)
     return done;
 }
 
+int output_publish(const struct output_target *t, const char *name, int fd, bool *ret_kept,
+                   struct err *err)
+{
+    const struct finished f = {t, name, fd};
+    bool whole = false;
+    int r = publish(&f, &whole);
+    *ret_kept = r < 0 && whole && keep_beside(&f, r, err);
+    if (r < 0 && !*ret_kept)
+        (void)err_set(err, r, "cannot write %s: %s", t->path, strerror(-r));
+    return r;
+}
+
 int output_commit(struct output *out, int64_t *ret_bytes, bool *ret_kept, struct err *err)
 {
     int r = close_file(out);
     struct stat st;
     int64_t bytes = out->bytes;
-    bool whole = false;
     *ret_kept = false;
-    if (r == 0 && out->temporary) {
+    if (r < 0) {
+        (void)err_set(err, r, "cannot write %s: %s", out->target->path, strerror(-r));
+    } else if (out->temporary) {
         bytes = fstat(out->fd, &st) == 0 ? st.st_size : bytes;
-        r = publish(out, &whole);
+        r = output_publish(out->target, out->temporary, out->fd, ret_kept, err);
     }
     if (r < 0) {
-        *ret_kept = whole && keep_beside(out, r, err);
-        if (!*ret_kept)
-            (void)err_set(err, r, "cannot write %s: %s", out->target->path, strerror(-r));
         (void)output_discard(out);
         return r;
     }

@@ -26,5 +26,9 @@ void output_fail(struct output *out, int error);
  * *RET_BYTES is the file's size.  Returns 0, or a negative errno with ERR: -ECANCELED, -ENOSPC,
  * -EPIPE, -EROFS, … */
 int output_commit(struct output *out, int64_t *ret_bytes, bool *ret_kept, struct err *err);
+/* The same for a file that was written otherwise: NAME, open as FD, beside T's path.  It is not
+ * closed, nor dropped where that fails. */
+int output_publish(const struct output_target *t, const char *name, int fd, bool *ret_kept,
+                   struct err *err);
 /* Drops the file.  NULL is fine; returns NULL. */
 struct output *output_discard(struct output *out);

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/exit_codes.h"
+#include "cli/growing_file.h"
 #include "cli/output.h"
 #include "cli/output_name.h"
 #include "cli/quality.h"
@@ -34,6 +35,7 @@ struct outputs {
     time_t begun;
     unsigned snapshots;
     struct text written; /* see outputs_written() */
+    struct growing_file *growing; /* NULL: no file is written before the end */
 };
 
 /* ---- names ---- */
@@ -233,6 +235,54 @@ int outputs_name(struct outputs *outputs, const pid_t *pids, size_t n_pids)
     return report_error(error, &err);
 }
 
+/* ---- the file that grows ---- */
+
+/* Is the file that PATTERN names, NULL: the default one, of a format that grows? */
+static bool grows(const struct options *o, const char *pattern)
+{
+    const struct exporter *e = o->format ? exporter_by_name(o->format)
+                               : pattern ? exporter_by_path(pattern)
+                                         : exporter_default();
+    return e && e->grows;
+}
+
+struct growing_file *outputs_start_growing(const struct options *o)
+{
+    bool some = !o->outputs.n && !o->no_output && grows(o, NULL);
+    for (size_t i = 0; i < o->outputs.n; i++)
+        some |= grows(o, o->outputs.words[i]);
+    return some ? growing_file_start() : NULL;
+}
+
+/* One that has some processes only is known at the end. */
+static bool can_grow(const struct file *file)
+{
+    const struct output_target *t = &file->target;
+    return t->exporter->grows && !file->split && !t->in_place && !t->gzip;
+}
+
+void outputs_grow(struct outputs *outputs, struct growing_file *g)
+{
+    size_t i = 0;
+    while (i < outputs->n && !can_grow(&outputs->files[i]))
+        i++;
+    if (g && i < outputs->n)
+        (void)growing_file_open(g, &outputs->files[i].target);
+    else
+        g = growing_file_free(g);
+    outputs->growing = g;
+}
+
+void outputs_look(struct outputs *outputs, struct recording *r)
+{
+    growing_file_look(outputs->growing, r);
+}
+
+const char *outputs_growing_path(const struct outputs *outputs)
+{
+    return growing_file_path(outputs->growing);
+}
+
 /* ---- writing ---- */
 
 void outputs_say_written(const struct output_target *target, int64_t bytes, int64_t elapsed_ns)
@@ -380,6 +430,13 @@ struct writing {
     bool last; /* there is no later one: what is not written is lost */
 };
 
+/* The rest of a file that grew.  Returns as try_file(); -EPIPE: it is to be written as others. */
+static int end_growing(const struct writing *w, int64_t *ret_bytes, bool *ret_kept, struct err *err)
+{
+    return growing_file_end(w->outputs->growing, recording_profile(w->r), report_discarded,
+                            ret_bytes, ret_kept, err);
+}
+
 /* Returns 0, or a negative errno with ERR; RET_KEPT: that names a file that has the recording. */
 static int try_file(const struct writing *w, const struct file *file,
                     const struct output_target *target, struct export_notes *ret_notes,
@@ -450,7 +507,14 @@ static int write_file(const struct writing *w, const struct file *file,
     struct err err = {0};
     int64_t bytes = 0;
     bool kept = false;
-    int error = try_file(w, file, target, ret_notes, &bytes, &kept, &err);
+    int error = -EPIPE;
+    if (w->last && growing_file_is_of(w->outputs->growing, target))
+        error = end_growing(w, &bytes, &kept, &err);
+    if (error == -EPIPE) {
+        error = try_file(w, file, target, ret_notes, &bytes, &kept, &err);
+        if (error == 0 && w->last && growing_file_is_of(w->outputs->growing, target))
+            growing_file_remove(w->outputs->growing);
+    }
     if (error == -ECANCELED)
         terminal_info("discarded, as asked: nothing was written");
     else if (error < 0)
@@ -568,6 +632,7 @@ struct outputs *outputs_free(struct outputs *outputs)
         release_file(&outputs->files[i]);
     free(outputs->files);
     text_release(&outputs->written);
+    growing_file_free(outputs->growing);
     free(outputs);
     return NULL;
 }

@@ -10,12 +10,22 @@
 #include "worker/recording.h"
 
 struct outputs;
+struct growing_file; /* cli/growing_file.h */
 
+/* If one of the files that O asks for is written while it goes on, starts the process that does so;
+ * before this one has another thread.  NULL: none, or it cannot. */
+struct growing_file *outputs_start_growing(const struct options *o);
 /* Checks formats and directories, before anything is attached to or launched.  Returns EXIT_OK, or
  * the code to exit with, after a message to the user. */
 int outputs_plan(struct outputs **ret, const struct options *o);
 /* Expands the names for the processes PIDS, and checks them.  As outputs_plan(). */
 int outputs_name(struct outputs *outputs, const pid_t *pids, size_t n);
+/* After outputs_name(): takes G over, and has it make the first file that can grow. */
+void outputs_grow(struct outputs *outputs, struct growing_file *g);
+/* Between pieces of work: the file that grows gets what is new. */
+void outputs_look(struct outputs *outputs, struct recording *r);
+/* "run.wallspy.part", where the recording grows; NULL: nowhere. */
+const char *outputs_growing_path(const struct outputs *outputs);
 /* Explains the recording, writes all files, and says where they are.  Returns 0, or the first
  * error, after a message.  The caller releases *RET. */
 int outputs_write(struct outputs *outputs, struct recording *r, struct explanation *ret);

@@ -324,6 +324,9 @@ static void print_headline(const struct record *r)
         followed_tell_launcher(r->recording, r->pids[0]);
     else
         report_headline(r->recording);
+    const char *growing = outputs_growing_path(r->outputs);
+    if (growing)
+        terminal_info("the recording grows in %s", growing);
 }
 
 static void sample(struct record *r)
@@ -345,6 +348,7 @@ static void sample(struct record *r)
         else
             wait_for_work(r, most_ns);
         obey_signals(r);
+        outputs_look(r->outputs, r->recording);
         steer_look(r->steer);
         if (recording_paused_ns(r->recording) >= 0)
             look_in_pause(r);
@@ -508,6 +512,7 @@ static int prepare(struct record *r)
 int record_main(const struct options *o)
 {
     struct record r = {.options = o};
+    struct growing_file *growing = outputs_start_growing(o);
     watchdog_start();
     int code = prepare(&r);
     if (o->argv)
@@ -518,6 +523,7 @@ int record_main(const struct options *o)
         code = targets_check_command(r.command);
     if (code == EXIT_OK)
         code = outputs_name(r.outputs, r.pids, r.n_pids);
+    outputs_grow(r.outputs, growing);
     if (code == EXIT_OK)
         code = start(&r);
     if (code == EXIT_OK) {

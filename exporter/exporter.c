@@ -33,6 +33,7 @@ static const struct exporter exporters[] = {
      .suffixes = {".wallspy"},
      .advice = "Ask it anything: wallspy report FILE, sqlite3 FILE 'select * from top_waits'",
      .uncompressed = true,
+     .grows = true,
      .write = recording_write_format},
 };
 enum { EXPORTER_COUNT = sizeof exporters / sizeof *exporters };

@@ -38,6 +38,7 @@ struct exporter {
     const char *advice;                          /* for users of such a file; NULL: none */
     uint64_t max_bytes;                          /* the most that its readers open; 0: any number */
     bool uncompressed;                           /* its readers open no ".gz" */
+    bool grows; /* it can be written while the recording goes on (recording/growing.h) */
     format_write *write;
 };
 

@@ -445,6 +445,11 @@ void profile_end(struct profile *p, int64_t end_ns)
         if (!p->threads.items[i].ended && !p->threads.items[i].closed)
             p->threads.items[i].end_ns = end_ns;
     thread_table_scale_weights(&p->threads);
+    profile_count_threads(p);
+}
+
+void profile_count_threads(struct profile *p)
+{
     profile_set_number(p, METRIC_TIME_STEP_S, (double)p->threads.exact.step_ns / NS_PER_S);
     profile_set_number(p, METRIC_THREADS_FOLDED, (double)p->threads.n_folded);
     profile_set_number(p, METRIC_THREADS_WITHOUT_A_SAMPLE, (double)p->threads.n_without_a_run);

@@ -115,8 +115,8 @@ void database_grow(struct database *d, const char *path, bool wal)
     database_run(d, wal ? "PRAGMA journal_mode=WAL;" : "PRAGMA locking_mode=EXCLUSIVE;");
 }
 
-/* Of a file that grew until it was killed a journal is to be played back.  One that has ended is not
- * changed any more: what lies beside it under such names is another's. */
+/* Of a file that grew until it was killed a journal is to be played back.  One that has ended is
+ * not changed any more: what lies beside it under such names is another's. */
 static const char *mode_of(const char *path)
 {
     if (!str_ends(path, recording_part_suffix))

@@ -1,5 +1,6 @@
-/* A row of a recording as bytes: what is to be done, and the values for it.  Whoever makes one knows
- * the profile, whoever takes one (recording/store.h) the file alone, in another process as a rule.
+/* A row of a recording as bytes: what is to be done, and the values for it.  Whoever makes one
+ * knows the profile, whoever takes one (recording/store.h) the file alone, in another process as a
+ * rule.
  *
  * An entry is: the number of the bytes that follow (4), its kind (1), the number of its values (1),
  * and each value as a type (1) with what belongs to it.  All numbers are little-endian.  Both ends

@@ -1,7 +1,7 @@
 /* A profile that grows, into a sink bit by bit: each time what is new or has changed since the last
  * one.  What came until a sink_commit() is what recording_file_write() would have written then,
- * row for row, but for the numbers of runs and threads, which may have gaps: those of runs rise with
- * the time of a thread, and a thread keeps the profile's.  Threads whose runs were joined (at
+ * row for row, but for the numbers of runs and threads, which may have gaps: those of runs rise
+ * with the time of a thread, and a thread keeps the profile's.  Threads whose runs were joined (at
  * --max-size) go and come again. */
 #pragma once
 

@@ -1,5 +1,5 @@
-/* What a recording is made of, as entries (recording/entry.h): things that are final, one by one, in
- * any order but that what a thing refers to came before it.  What has an id of its own, texts,
+/* What a recording is made of, as entries (recording/entry.h): things that are final, one by one,
+ * in any order but that what a thing refers to came before it.  What has an id of its own, texts,
  * metrics and the origin may come again: the last one counts.  Process, thread and host change for
  * as long as the recording goes on. */
 #pragma once

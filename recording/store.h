@@ -1,5 +1,5 @@
-/* The file of a recording, which entries fill (recording/entry.h).  It knows the schema, and nothing
- * of profiles.  The first error stays, and nothing is done after it but store_cut(). */
+/* The file of a recording, which entries fill (recording/entry.h).  It knows the schema, and
+ * nothing of profiles.  The first error stays, and nothing is done after it but store_cut(). */
 #pragma once
 
 #include "base/err.h"
@@ -17,8 +17,8 @@ struct store *store_new(void);
  * Its folder is where SQLite's temporary files go, in all of this process. */
 struct store *store_open(const char *path, enum store_journal journal);
 
-/* Does what E says, which is of a kind below ENTRY_STORE_LAST.  An entry that no profile gives is an
- * error. */
+/* Does what E says, which is of a kind below ENTRY_STORE_LAST.  An entry that no profile gives is
+ * an error. */
 void store_take(struct store *s, struct entry *e);
 /* Keeps what came, which is whole in itself and reaches until END_NS. */
 void store_commit(struct store *s, int64_t end_ns);

@@ -401,14 +401,13 @@ bool recording_work(struct recording *r)
 
 /* ---- the end ---- */
 
-/* Brings the profile's facts and names up to now. */
-static void report(struct recording *r, bool (*on_progress)(void *ctx, double share), void *ctx)
+void recording_tell(struct recording *r)
 {
     for (size_t i = 0; i < r->n_timelines; i++)
         profile_get_thread(r->profile, r->timelines[i].thread)->usage =
             usage_so_far(&r->timelines[i].usage);
     evidence_report(r->evidence);
-    profile_end(r->profile, r->end_ns - r->origin_ns);
+    profile_count_threads(r->profile);
     facts_of_rate(r->profile, &r->config.sampler, r->sampler,
                   (double)recording_elapsed_ns(r) / NS_PER_S);
     struct hold_shares shares = recording_shares(r);
@@ -421,6 +420,13 @@ static void report(struct recording *r, bool (*on_progress)(void *ctx, double sh
     profile_set_number(r->profile, METRIC_WAITS_UNKNOWN, (double)r->cpu_waits_unknown);
     stack_builder_report(r->stacks, r->profile);
     process_set_report(&r->processes, r->profile);
+}
+
+/* Brings the profile's facts and names up to now. */
+static void report(struct recording *r, bool (*on_progress)(void *ctx, double share), void *ctx)
+{
+    recording_tell(r);
+    profile_end(r->profile, r->end_ns - r->origin_ns);
     waits_report(r->waits);
     naming_schedule_finish(&r->naming, r->profile, r->processes.all, r->processes.n, on_progress,
                            ctx);

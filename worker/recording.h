@@ -55,6 +55,9 @@ int64_t recording_running_ns(const struct recording *r);
  * on.  Until recording_snapshot_over() new messages are kept, and the profile stays as it is. */
 void recording_snapshot(struct recording *r);
 void recording_snapshot_over(struct recording *r);
+/* Brings the facts of the profile up to now, but not its names and time lines, for who keeps it
+ * while it grows.  It looks at each process. */
+void recording_tell(struct recording *r);
 struct sampler *recording_sampler(struct recording *r);
 struct profile *recording_profile(struct recording *r);
 struct waits *recording_waits(struct recording *r);

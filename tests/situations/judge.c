@@ -226,8 +226,8 @@ static void add_all(struct text *out, const struct profile *p, bool files)
         add_files(out, p);
 }
 
-/* What grows in steps: the first fourth of each thread's runs, and so on, the last of them cut.  Each
- * step stops now and then, as where a pipe is full. */
+/* What grows in steps: the first fourth of each thread's runs, and so on, the last of them cut.
+ * Each step stops now and then, as where a pipe is full. */
 struct cut {
     size_t n_runs, n_marks;
     struct run last;

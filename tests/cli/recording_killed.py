@@ -1,0 +1,234 @@
+"""A recording that grows survives the end of wallspy, of the process that writes it, of both, and of
+the room on its disk; the target does not notice.  Times are random: WALLSPY_SEED."""
+import contextlib
+import os
+import pathlib
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import tempfile
+import time
+import unittest
+
+from support.chance import SEED, rounds
+from support.cases import FolderTest
+from support.outcome import main, skip_part
+from support.processes import children, has_ended, status, wait_until
+from support.programs import IS_ROOT, programs
+from support.targets import CliTarget
+from support.unharmed import assert_unharmed
+from support.wallspy import call
+
+RATE_HZ = 100
+COMMITTED_S = 2.5  # by then something is in the file
+LONGEST_S = 5
+TRIES = 9  # at a third of them on the gate, all at once
+
+
+class Growing:
+    """A recording of a target of its own into FOLDER/run.wallspy, and the process that writes it."""
+
+    def __init__(self, folder, *options):
+        self.path = pathlib.Path(folder, "run.wallspy")
+        self.part = pathlib.Path(f"{self.path}.part")
+        self.target = CliTarget("plain", user=False)
+        self.process = subprocess.Popen(
+            [programs["wallspy"], "-p", str(self.target.pid), "-r", str(RATE_HZ), *options, "-o",
+             self.path], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE, universal_newlines=True)
+        self.begun = time.monotonic()
+        wait_until(self.part.exists, what="no file grows")
+        self.writer = next(child for child in children(self.process.pid)
+                           if status(child, "Name") == "wallspy-file")
+
+    def wait_until(self, seconds):
+        time.sleep(max(0, self.begun + seconds - time.monotonic()))
+
+    def ends(self):
+        """What wallspy says, once all of it has ended."""
+        said = self.process.communicate(timeout=30)[1]
+        wait_until(lambda: has_ended(self.writer), what="the writer does not end")
+        return " ".join(said.split())
+
+    def release(self):
+        for pid in self.process.pid, self.writer:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.process.communicate()
+        self.target.end()
+
+
+class Killed(FolderTest):
+    def setUp(self):
+        super().setUp()
+        random.seed(SEED)
+        self.lost_s = []
+
+    def grow(self, folder=".", *options):  # pylint: disable=keyword-arg-before-vararg
+        growing = Growing(folder, *options)
+        self.addCleanup(growing.release)
+        return growing
+
+    def check_sums(self, path, complete):
+        """The runs of each thread have the time that the kernel counted of it, but for the sample
+        that was open; and every row refers to others that are there."""
+        with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as file:
+            self.assertEqual(file.execute("PRAGMA integrity_check").fetchall(), [("ok",)])
+            self.assertEqual(file.execute("SELECT value FROM meta WHERE key = 'complete'")
+                             .fetchone()[0], complete)
+            rows = file.execute(
+                "SELECT sum(wall) / 1e9, (t.cpu_ns + t.runqueue_ns + t.off_cpu_ns) / 1e9 "
+                "FROM run r JOIN thread t ON t.id = r.thread GROUP BY t.id").fetchall()
+            self.assertTrue(rows)
+            for wall_s, counted_s in rows:
+                self.assertAlmostEqual(wall_s, counted_s, delta=0.01 * counted_s + 3 / RATE_HZ)
+            for column, table in (("stack", "stack"), ("thread", "thread"), ("wait", "wait")):
+                self.assertEqual(file.execute(
+                    f"SELECT count(*) FROM run WHERE {column} NOT IN (SELECT id FROM {table})")
+                    .fetchone()[0], 0, column)
+            return file.execute("SELECT value FROM meta WHERE key = 'end_ns'").fetchone()[0] / 1e9
+
+    def report(self, path):
+        done = call([programs["wallspy"], "report", path])
+        self.assertEqual(done.code, 0, done.stderr)
+        self.assertIn("where its time goes", done.stdout)
+        return " ".join(done.stderr.split())
+
+    def check_cut(self, growing, found, killed_s):
+        end_s = self.check_sums(found, 0)
+        self.assertLessEqual(end_s, killed_s + 0.5)
+        self.lost_s.append(killed_s - end_s)
+        said = self.report(growing.path)
+        self.assertIn(f"{found} is no whole recording: ", said)
+        self.assertIn(f"its first {end_s:.1f} s.", said)
+        assert_unharmed(growing.target)
+
+    def kill(self, who, folder):
+        """Kills WHO, wallspy, its writer or both, of several recordings at random moments."""
+        moments = [random.uniform(COMMITTED_S, LONGEST_S) for _ in range(rounds(TRIES) // 3 or 1)]
+        tries = [(self.grow(tempfile.mkdtemp(dir=folder)), moment) for moment in sorted(moments)]
+        for growing, moment in tries:
+            growing.path.write_text("older")
+        for growing, moment in tries:
+            growing.wait_until(moment)
+            killed_s = time.monotonic() - growing.begun
+            for pid in [growing.writer] * (who != "wallspy") + \
+                    [growing.process.pid] * (who != "writer"):
+                os.kill(pid, signal.SIGKILL)
+            if who == "writer":
+                time.sleep(0.2)
+                growing.process.send_signal(signal.SIGINT)
+                self.check_writer_killed(growing)
+                continue
+            if who == "both":
+                growing.ends()
+                self.assertEqual(growing.path.read_text(), "older")
+                growing.path.unlink()
+                self.check_cut(growing, growing.part, killed_s)
+                continue
+            growing.ends()
+            self.assertFalse(growing.part.exists())
+            self.check_cut(growing, growing.path, killed_s)
+        if self.lost_s:  # on a busy machine wallspy comes late, but hardly each time
+            self.assertLess(min(self.lost_s), 3.5)
+
+    def check_writer_killed(self, growing):
+        said = growing.ends()
+        self.assertEqual(growing.process.returncode, 0, said)
+        self.assertEqual(said.count("was killed: the recording is written at the end"), 1, said)
+        self.check_sums(growing.path, 1)
+        self.assertEqual(self.report(growing.path), "")
+        self.assertEqual(os.listdir(growing.path.parent), ["run.wallspy"])
+        assert_unharmed(growing.target)
+
+    def folders(self):
+        """On the disk, and in memory."""
+        yield "."
+        memory = tempfile.mkdtemp(dir="/dev/shm")
+        self.addCleanup(shutil.rmtree, memory, True)
+        yield memory
+
+    def test_wallspy_is_killed(self):
+        for folder in self.folders():
+            self.kill("wallspy", folder)
+
+    def test_the_writer_is_killed(self):
+        for folder in self.folders():
+            self.kill("writer", folder)
+
+    def test_both_are_killed(self):
+        for folder in self.folders():
+            self.kill("both", folder)
+
+    def test_the_file_grows_and_is_told(self):
+        growing = self.grow()
+        growing.wait_until(COMMITTED_S + 1)
+        self.assertEqual(growing.part.stat().st_mode & 0o777, 0o600)
+        self.assertIn("run.wallspy.part is still being written: this is its first ",
+                      self.report("run.wallspy"))
+        for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+            os.kill(growing.writer, number)
+        self.assertNotEqual(os.getsid(growing.writer), os.getsid(growing.process.pid))
+        self.assertEqual(os.getpriority(os.PRIO_PROCESS, growing.writer),
+                         min(os.getpriority(os.PRIO_PROCESS, 0) + 10, 19))
+        growing.process.send_signal(signal.SIGINT)
+        said = growing.ends()
+        self.assertEqual(growing.process.returncode, 0, said)
+        self.assertIn("the recording grows in ", said)
+        self.check_sums("run.wallspy", 1)
+        self.assertEqual(self.report("run.wallspy"), "")
+        self.assertEqual(os.listdir("."), ["run.wallspy"])
+        assert_unharmed(growing.target)
+
+    def test_what_is_discarded_leaves_nothing(self):
+        growing = self.grow()
+        growing.wait_until(1)
+        os.kill(growing.writer, signal.SIGSTOP)  # so that the end takes as long as it likes
+        growing.process.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+        growing.process.send_signal(signal.SIGINT)
+        self.assertIn("discarded, as asked", growing.ends())
+        self.assertEqual(os.listdir("."), [])
+        assert_unharmed(growing.target)
+
+    def test_a_disk_that_does_not_answer_delays_nothing(self):
+        """The samples go on, and all of them are in the file at the end."""
+        growing = self.grow()
+        growing.wait_until(1)
+        os.kill(growing.writer, signal.SIGSTOP)
+        growing.wait_until(4)
+        os.kill(growing.writer, signal.SIGCONT)
+        growing.process.send_signal(signal.SIGINT)
+        said = growing.ends()
+        self.assertEqual(growing.process.returncode, 0, said)
+        self.assertGreater(self.check_sums("run.wallspy", 1), 3.5)
+
+    def test_a_full_disk_keeps_what_there_is(self):
+        folder = tempfile.mkdtemp(dir=".")
+        mounted = IS_ROOT and subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=10m", "none", folder], check=False,
+            stderr=subprocess.DEVNULL).returncode == 0
+        if not mounted:
+            skip_part("full-disk", "no file system of any size can be mounted here")
+            return
+        self.addCleanup(subprocess.run, ["umount", "-l", folder], check=False)
+        growing = self.grow(folder)
+        growing.wait_until(COMMITTED_S)
+        other = os.open(os.path.join(folder, "other"), os.O_WRONLY | os.O_CREAT)
+        self.addCleanup(os.close, other)
+        with contextlib.suppress(OSError):
+            while os.write(other, b"x" * 4096):
+                pass
+        growing.wait_until(COMMITTED_S + 4)
+        self.check_sums(growing.part, 0)
+        growing.process.send_signal(signal.SIGINT)
+        said = growing.ends()
+        self.assertEqual(said.count("there is no room on its disk"), 1, said)
+        self.report(growing.part if growing.part.exists() else growing.path)
+        assert_unharmed(growing.target)
+
+
+if __name__ == "__main__":
+    main(__doc__, "wallspy", "target")
