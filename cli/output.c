@@ -261,6 +261,14 @@ static int rename_to_new(const char *from, const char *to)
     return rename(from, to) == 0 ? 0 : -errno;
 }
 
+void output_give_to_user(int fd, const char *path)
+{
+    uid_t uid = (uid_t)output_sudo_id("SUDO_UID");
+    gid_t gid = (gid_t)output_sudo_id("SUDO_GID");
+    if (fchown(fd, uid, gid) != 0) /* not every file system has owners */
+        log_warn("owner", "cannot give %s to its user: %s", path, strerror(errno));
+}
+
 static int move_into_place(const struct finished *f)
 {
     if (f->target->is_new)
@@ -271,10 +279,7 @@ static int move_into_place(const struct finished *f)
 /* *RET_WHOLE: the whole file is on the disk, also where an error is returned. */
 static int publish(const struct finished *f, bool *ret_whole)
 {
-    uid_t uid = (uid_t)output_sudo_id("SUDO_UID");
-    gid_t gid = (gid_t)output_sudo_id("SUDO_GID");
-    if (fchown(f->fd, uid, gid) != 0) /* not every file system has owners */
-        log_warn("owner", "cannot give %s to its user: %s", f->target->path, strerror(errno));
+    output_give_to_user(f->fd, f->target->path);
     if (!f->target->is_new)
         keep_mode(f);
     *ret_whole = fsync(f->fd) == 0;

@@ -30,5 +30,7 @@ int output_commit(struct output *out, int64_t *ret_bytes, bool *ret_kept, struct
  * closed, nor dropped where that fails. */
 int output_publish(const struct output_target *t, const char *name, int fd, bool *ret_kept,
                    struct err *err);
+/* Under sudo the file FD is SUDO_UID's.  PATH is for a warning. */
+void output_give_to_user(int fd, const char *path);
 /* Drops the file.  NULL is fine; returns NULL. */
 struct output *output_discard(struct output *out);

@@ -121,7 +121,9 @@ static _Noreturn void fail(struct writer *w, int64_t end_ns, int error, const ch
     _exit(EXIT_FAILURE);
 }
 
-static int create(struct writer *w)
+/* A lock says that it grows.  On NFS that would be one that keeps SQLite from its own: there SQLite
+ * has the whole file locked, which says the same. */
+static int create(struct writer *w, enum store_journal *ret)
 {
     int error = remove_left(w->part);
     if (error < 0)
@@ -129,7 +131,9 @@ static int create(struct writer *w)
     w->fd = open(w->part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (w->fd < 0)
         return -errno;
-    return flock(w->fd, LOCK_EX | LOCK_NB) == 0 ? 0 : -errno;
+    output_give_to_user(w->fd, w->part); /* also if it stays as it is */
+    *ret = journal_for(w->part);
+    return *ret == STORE_NO_WAL || flock(w->fd, LOCK_EX | LOCK_NB) == 0 ? 0 : -errno;
 }
 
 static void open_file(struct writer *w, struct entry *e)
@@ -143,11 +147,12 @@ static void open_file(struct writer *w, struct entry *e)
                                        .descriptor = -1,
                                        .is_new = is_new.number != 0};
     w->part = xasprintf("%s%s", w->target.path, recording_part_suffix);
-    int error = create(w);
+    enum store_journal journal = STORE_NO_WAL;
+    int error = create(w, &journal);
     if (error < 0)
         fail(w, 0, error, error == -EBUSY ? "another wallspy writes it" : strerror(-error));
     w->reserve = reserve_room(w->part);
-    w->store = store_open(w->part, journal_for(w->part));
+    w->store = store_open(w->part, journal);
     error = store_error(w->store, &err);
     if (error < 0)
         fail(w, 0, error, err.text);

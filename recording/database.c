@@ -1,8 +1,10 @@
 #include "recording/database.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -115,19 +117,36 @@ void database_grow(struct database *d, const char *path, bool wal)
     database_run(d, wal ? "PRAGMA journal_mode=WAL;" : "PRAGMA locking_mode=EXCLUSIVE;");
 }
 
+/* Is there a journal of PATH, which names no other file?  SQLite would remove that one, whoever
+ * wrote its name.  Source: sqlite.org/fileformat2.html, "The Rollback Journal"; readSuperJournal() in
+ * its pager.c. */
+static bool has_own_journal(const char *path)
+{
+    static const unsigned char names_another[] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
+    unsigned char last[sizeof names_another];
+    struct stat st = {0};
+    char *journal = xasprintf("%s-journal", path);
+    int fd = open(journal, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY);
+    bool own =
+        fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size >= (off_t)sizeof last &&
+        pread(fd, last, sizeof last, st.st_size - (off_t)sizeof last) == (ssize_t)sizeof last &&
+        memcmp(last, names_another, sizeof last) != 0;
+    if (fd >= 0)
+        close(fd);
+    free(journal);
+    return own;
+}
+
 /* Of a file that grew until it was killed a journal is to be played back.  One that has ended is
  * not changed any more: what lies beside it under such names is another's. */
 static const char *mode_of(const char *path)
 {
     if (!str_ends(path, recording_part_suffix))
         return "ro&immutable=1";
-    char *journal = xasprintf("%s-journal", path);
-    bool plays_back = access(journal, F_OK) == 0;
-    free(journal);
-    return plays_back ? "rw" : "ro";
+    return has_own_journal(path) ? "rw" : "ro";
 }
 
-static void add_uri(struct text *out, const char *path)
+static void add_uri(struct text *out, const char *path, bool alone)
 {
     text_add(out, "file:");
     for (const char *s = path; *s; s++)
@@ -135,22 +154,37 @@ static void add_uri(struct text *out, const char *path)
             text_addf(out, "%%%02x", (unsigned char)*s);
         else
             text_add_bytes(out, s, 1);
-    text_addf(out, "?mode=%s", mode_of(path));
+    text_addf(out, "?mode=%s", alone ? "ro&immutable=1" : mode_of(path));
+}
+
+static void open_uri(struct database *d, const char *path, bool alone)
+{
+    struct text uri = {0};
+    add_uri(&uri, path, alone);
+    database_note(d, sqlite3_open_v2(uri.s, &d->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI, NULL));
+    text_release(&uri);
+}
+
+/* Who may not write to its folder cannot have the memory that a -wal is read by, and gets what is in
+ * the file itself. */
+static void open_file(struct database *d, const char *path)
+{
+    open_uri(d, path, false);
+    if (d->code != SQLITE_OK ||
+        sqlite3_exec(d->db, "PRAGMA schema_version", NULL, NULL, NULL) != SQLITE_CANTOPEN)
+        return;
+    database_close(d);
+    open_uri(d, path, true);
 }
 
 void database_open(struct database *d, const char *path, const void *bytes, size_t len, int most_s)
 {
-    struct text uri = {0};
     *d =
         (struct database){.code = SQLITE_OK, .end_ns = clock_now_ns() + most_s * (int64_t)NS_PER_S};
-    if (path) {
-        add_uri(&uri, path);
-        database_note(
-            d, sqlite3_open_v2(uri.s, &d->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI, NULL));
-        text_release(&uri);
-    } else {
+    if (path)
+        open_file(d, path);
+    else
         open_memory(d, bytes, len);
-    }
     if (d->code != SQLITE_OK)
         return;
     sqlite3_progress_handler(d->db, STEPS_A_LOOK, is_over, d);

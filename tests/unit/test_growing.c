@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/text.h"
@@ -376,6 +377,127 @@ START_TEST(a_cut_file_reaches_until_its_last_commit)
 }
 END_TEST
 
+/* The process that writes is killed while what it has not committed is more than its cache, in part
+ * in the file itself. */
+static void grow_and_be_killed(enum store_journal journal)
+{
+    enum { MANY = 300000 };
+    struct growth growth;
+    grow_begin(&growth, 0);
+    store_free(growth.store);
+    growth.store = store_open(path, journal);
+    thread_id id = builder_thread(&growth.b, 100, NULL);
+    builder_run(&growth.b, id, "step@/a.py:7:9 > run!libx.so", 10, 10);
+    (void)growing_send(growth.g, 10000000, NULL, NULL);
+    store_commit(growth.store, growth.end_ns);
+    for (int i = 0; i < MANY; i++)
+        profile_add_run(growth.b.p, id,
+                        &(struct run){.at = builder_spot(&growth.b, i % 2 ? "f@/a.py:1:1" : "g!x"),
+                                      .start_ns = i * INT64_C(20000000),
+                                      .weights.wall_ns = 10000000});
+    (void)growing_send(growth.g, 20000000, NULL, NULL);
+    _exit(store_error(growth.store, NULL) == 0 ? EXIT_SUCCESS : EXIT_FAILURE);
+}
+
+static void check_killed(enum store_journal journal, const char *beside)
+{
+    struct err err = {0};
+    bool complete = true;
+    char name[96];
+    int status = 0;
+    make_file();
+    pid_t pid = fork();
+    if (pid == 0)
+        grow_and_be_killed(journal);
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_int_eq(status, 0);
+    (void)snprintf(name, sizeof name, "%s%s", path, beside);
+    ck_assert_int_eq(access(name, F_OK), 0);
+    struct profile *p = recording_file_read(path, &complete, &err);
+    ck_assert_msg(p != NULL, "%s", err.text);
+    ck_assert(!complete);
+    ck_assert_uint_eq(profile_see_thread(p, (thread_id){1})->n_runs, 1);
+    profile_free(p);
+    remove_file();
+}
+
+START_TEST(a_killed_writer_leaves_its_last_commit)
+{
+    check_killed(STORE_WAL, "-wal");
+    check_killed(STORE_NO_WAL, "-journal");
+}
+END_TEST
+
+/* SQLite would remove the other file that a journal names. */
+START_TEST(a_journal_that_names_another_file_is_none)
+{
+    static const char names_another[] = "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7";
+    struct err err = {0};
+    char name[96];
+    make_file();
+    struct store *store = store_open(path, STORE_WAL);
+    ck_assert_int_eq(store_end(store, 1, &err), 0);
+    ck_assert(store_settle(store));
+    store_free(store);
+    (void)snprintf(name, sizeof name, "%s-journal", path);
+    FILE *file = fopen(name, "w");
+    ck_assert(file && fwrite(names_another, 1, 8, file) == 8 && fclose(file) == 0);
+    profile_free(recording_file_read(path, NULL, &err));
+    ck_assert_int_eq(access(name, F_OK), 0);
+    remove_file();
+}
+END_TEST
+
+/* ---- bytes of a growing file's entries, changed at random: an error or rows, and no fault ---- */
+
+static void keep_entry(void *ctx, const char *bytes, size_t len)
+{
+    text_add_bytes(ctx, bytes, len);
+}
+
+/* False: they are no entries. */
+static bool take_stream(struct store *store, const char *bytes, size_t len)
+{
+    struct entry e;
+    ssize_t n;
+    for (size_t at = 0; (n = entry_parse(&e, bytes + at, len - at)) > 0; at += (size_t)n)
+        if (e.kind < ENTRY_STORE_LAST)
+            store_take(store, &e);
+    return n == 0;
+}
+
+START_TEST(changed_entries_do_no_harm)
+{
+    enum { ROUNDS = 300, CHANGES = 40 };
+    struct profile_builder b = builder_start(100, "python3");
+    struct text bytes = {0};
+    unsigned refused = 0;
+    thread_id id = builder_thread(&b, 100, NULL);
+    builder_run(&b, id, "step@/a.py:7:9 > run!libx.so", 10, 10);
+    struct growing *g = growing_new(b.p, (struct sink_to){keep_entry, &bytes});
+    (void)growing_send(g, 1, NULL, NULL);
+    growing_free(g);
+    char *copy = malloc(bytes.len);
+    srandom(41);
+    for (int round = 0; round < ROUNDS; round++) {
+        struct err err = {0};
+        struct store *store = store_new();
+        memcpy(copy, bytes.s, bytes.len);
+        for (int i = 0; i < CHANGES; i++)
+            copy[(size_t)random() % bytes.len] = (char)random();
+        bool whole = take_stream(store, copy, bytes.len);
+        refused += store_end(store, 1, &err) < 0 || !whole;
+        store_free(store);
+    }
+    ck_assert_uint_gt(refused, 0);
+    free(copy);
+    text_release(&bytes);
+    profile_free(b.p);
+}
+END_TEST
+
 CHECK_MAIN("growing", 60, an_entry_comes_back, what_is_no_entry_is_refused,
            a_store_refuses_what_does_not_fit, what_changes_comes_again,
-           what_is_joined_goes_and_comes_again, a_cut_file_reaches_until_its_last_commit)
+           what_is_joined_goes_and_comes_again, a_cut_file_reaches_until_its_last_commit,
+           a_killed_writer_leaves_its_last_commit, a_journal_that_names_another_file_is_none,
+           changed_entries_do_no_harm)
