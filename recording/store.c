@@ -38,10 +38,11 @@ static const char sums[] =
     "CREATE INDEX wait_for_by_wait ON wait_for (wait);\n"
     "ANALYZE;\n";
 
+static const char set_text[] = "INSERT INTO text (key, value) VALUES (?1, ?2) "
+                               "ON CONFLICT (key) DO UPDATE SET value = ?2";
 static const char *const more_statements[ENTRY_STORE_LAST] = {
     [ENTRY_META] = "INSERT OR REPLACE INTO meta VALUES (?, ?)",
-    [ENTRY_TEXT] = "INSERT INTO text (key, value) VALUES (?1, ?2) "
-                   "ON CONFLICT (key) DO UPDATE SET value = ?2",
+    [ENTRY_TEXT] = set_text,
     [ENTRY_METRIC] = "INSERT OR REPLACE INTO metric VALUES (?, ?, ?, ?, ?)",
     [ENTRY_NO_TEXTS] = "DELETE FROM text",
     [ENTRY_NO_TASKS] = "DELETE FROM tasks",
@@ -265,8 +266,10 @@ int store_cut(struct store *s, int64_t *ret_end_ns, struct err *err)
     return r;
 }
 
+/* Pages whose rows went are given back first. */
 bool store_settle(struct store *s)
 {
+    database_run(&s->db, "PRAGMA incremental_vacuum");
     sqlite3_stmt *mode = database_prepare(&s->db, "PRAGMA journal_mode=DELETE");
     bool settled =
         database_step(&s->db, mode) && str_eq((const char *)sqlite3_column_text(mode, 0), "delete");
