@@ -39,7 +39,7 @@ struct growing_file {
     struct sink_pipes pipes;
     pid_t pid;
     int pidfd;  /* negative: the kernel has none */
-    char *path; /* of the file that it is to become; NULL: it was told of none */
+    char *path; /* of the file that it is to become; NULL: none yet */
     char *part; /* while it grows */
     struct growing *growing;
     struct text waiting; /* entries; the first DONE bytes of them are in the pipe */
@@ -249,8 +249,8 @@ static void tell_facts(struct growing_file *g, struct recording *r)
     duty_cycle_end(&g->facts, FACTS_SHARE, EVERY_NS);
 }
 
-/* A thread's present sample is told of for as far as it has held: else the file would have nothing of
- * one that sleeps for hours.  The sampler's messages come a little later. */
+/* A thread's present sample counts as far as it has held: else the file would have nothing of one
+ * that sleeps for hours.  The sampler's messages come a little later. */
 static void extend_samples(struct growing_file *g, struct sampler *s, int64_t now_ns)
 {
     bool often = sampler_thread_count(s) <= FEW_THREADS;

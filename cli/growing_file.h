@@ -11,10 +11,11 @@
 #include "worker/recording.h"
 
 struct growing_file;
-/* Starts the process, before this one has another thread.  NULL: it cannot; the file is then written
- * at the end, as those of other formats are. */
+/* Starts the process, before this one has another thread.  NULL: it cannot; the file is then
+ * written at the end, as those of other formats are. */
 struct growing_file *growing_file_start(void);
-/* Has it make the file of T.  Returns whether it has, within two seconds; a warning says why not. */
+/* Has it make the file of T.  Returns whether it has, within two seconds; a warning says why
+ * not. */
 bool growing_file_open(struct growing_file *g, const struct output_target *t);
 /* Where it grows; NULL: nowhere. */
 const char *growing_file_path(const struct growing_file *g);
@@ -23,9 +24,9 @@ bool growing_file_is_of(const struct growing_file *g, const struct output_target
 /* Call it between pieces of the worker's work, at least once a second; cheap when called often.
  * Sends what is new every two seconds. */
 void growing_file_look(struct growing_file *g, struct recording *r);
-/* Sends the rest of P, which has ended, and waits for the file.  Returns 0, or a negative errno with
- * ERR; *RET_BYTES and *RET_KEPT as output_commit().  -EPIPE: it is not growing any more, which was
- * told: the file is to be written as others are. */
+/* Sends the rest of P, which has ended, and waits for the file.  Returns 0, or a negative errno
+ * with ERR; *RET_BYTES and *RET_KEPT as output_commit().  -EPIPE: it does not grow any more, which
+ * was told: the file is to be written as others are. */
 int growing_file_end(struct growing_file *g, const struct profile *p, bool (*cancelled)(void),
                      int64_t *ret_bytes, bool *ret_kept, struct err *err);
 /* The whole recording was written otherwise: what has grown is in the way. */

@@ -1,5 +1,6 @@
 #include "cli/recording_input.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -33,7 +34,11 @@ struct profile *recording_input_read(const char *path, const struct view_options
     bool complete = true;
     bool grows = str_ends(found, recording_part_suffix) && recording_part_grows(found);
     struct profile *p = recording_file_read(found, &complete, err);
-    if (p && !complete) {
+    if (p && !complete && profile_thread_count(p) == 0) {
+        (void)err_set(err, -ENODATA, "%s: nothing was recorded %s", found,
+                      grows ? "yet" : "before wallspy ended");
+        p = profile_free(p);
+    } else if (p && !complete) {
         say_cut(found, grows, p);
         quality_measure(p, view);
     }

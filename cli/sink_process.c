@@ -161,6 +161,13 @@ static void open_file(struct writer *w, struct entry *e)
 
 /* ---- its end ---- */
 
+/* Somebody waits now, and other programs' reads and writes may never end. */
+static void hurry(struct writer *w)
+{
+    (void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, 0); /* as the nice value has it */
+    give_reserve_back(w);
+}
+
 /* A reader that does not let go of the -wal keeps its file; whoever comes later gets a copy. */
 static bool settle(struct writer *w)
 {
@@ -202,7 +209,7 @@ static void give_up(struct writer *w)
     struct err unused = {0};
     int64_t end_ns = 0;
     int error = store_error(w->store, &why);
-    give_reserve_back(w);
+    hurry(w);
     (void)store_cut(w->store, &end_ns, &unused);
     (void)settle(w);
     fail(w, end_ns, error, error == -ENOSPC ? strerror(ENOSPC) : why.text);
@@ -215,7 +222,7 @@ static void end_cut(struct writer *w)
     int64_t end_ns = 0;
     if (!w->store)
         _exit(EXIT_FAILURE);
-    give_reserve_back(w);
+    hurry(w);
     (void)store_cut(w->store, &end_ns, &unused);
     (void)settle(w);
     if (end_ns)
@@ -227,7 +234,7 @@ static void end_cut(struct writer *w)
 static void end_whole(struct writer *w, int64_t end_ns)
 {
     struct err err = {0};
-    give_reserve_back(w);
+    hurry(w);
     if (store_end(w->store, end_ns, &err) < 0)
         give_up(w);
     if (!settle(w))

@@ -2,7 +2,7 @@
  * entries (recording/entry.h) through a pipe, knows the file and its schema, and nothing else.  It
  * lives as long as its pipe: a wallspy that is killed leaves a file that reaches until shortly
  * before.  It has a session of its own, because a terminal's keys are not for it.  The sampler's
- * thread, which takes the ends of all children, may take its end, too: nobody else asks for that. */
+ * thread, which takes the ends of all children, may take its end, too: nobody else asks for it. */
 #pragma once
 
 #include <stdint.h>

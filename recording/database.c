@@ -119,8 +119,8 @@ void database_grow(struct database *d, const char *path, bool wal)
 }
 
 /* Is there a journal of PATH, which names no other file?  SQLite would remove that one, whoever
- * wrote its name.  Source: sqlite.org/fileformat2.html, "The Rollback Journal"; readSuperJournal() in
- * its pager.c. */
+ * wrote its name.  Source: sqlite.org/fileformat2.html, "The Rollback Journal";
+ * readSuperJournal() in its pager.c. */
 static bool has_own_journal(const char *path)
 {
     static const unsigned char names_another[] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
@@ -166,8 +166,8 @@ static void open_uri(struct database *d, const char *path, bool alone)
     text_release(&uri);
 }
 
-/* Who may not write to its folder cannot have the memory that a -wal is read by, and gets what is in
- * the file itself. */
+/* Who may not write to its folder cannot have the memory that a -wal is read by, and gets what is
+ * in the file itself. */
 static void open_file(struct database *d, const char *path)
 {
     open_uri(d, path, false);

@@ -1,5 +1,5 @@
-"""A recording that grows survives the end of wallspy, of the process that writes it, of both, and of
-the room on its disk; the target does not notice.  Times are random: WALLSPY_SEED."""
+"""A recording that grows survives the end of wallspy, of the process that writes it, of both, and
+of the room on its disk; the target does not notice.  Times are random: WALLSPY_SEED."""
 import contextlib
 import os
 import pathlib
@@ -28,7 +28,7 @@ TRIES = 3
 
 
 class Growing:
-    """A recording of a target of its own into FOLDER/run.wallspy, and the process that writes it."""
+    """A recording of a target of its own into FOLDER/run.wallspy, and who writes it."""
 
     def __init__(self, folder, *options):
         self.path = pathlib.Path(folder, "run.wallspy")
