@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -30,8 +29,7 @@ enum {
     FACTS_SHARE = 200,       /* of the time is for the facts of processes and machine */
     MOST_BYTES = 4 << 20,    /* that wait for the pipe */
     BYTES_AT_ONCE = 1 << 19, /* made in one look: some 5 ms */
-    OPEN_MS = 2000,
-    LOOK_MS = 50, /* whether it is still wanted */
+    LOOK_MS = 50,            /* whether it is still wanted */
     GONE_NS = 1000 * NS_PER_MS,
 };
 
@@ -46,6 +44,8 @@ struct growing_file {
     size_t done, made;   /* MADE: in this look */
     int64_t next_ns;
     unsigned increments;
+    bool opened;   /* there is such a file, and it is ours */
+    bool refused;  /* there is one, and it is another's */
     bool extended; /* for the next increment */
     struct duty_cycle facts;
     bool over;   /* nothing more is sent */
@@ -63,6 +63,7 @@ static bool hear(struct growing_file *g, int ms, struct sink_answer *ret)
     ssize_t n = read(g->pipes.from, ret, sizeof *ret);
     if (n == (ssize_t)sizeof *ret) {
         ret->words[sizeof ret->words - 1] = '\0';
+        g->opened |= ret->kind == SINK_OPENED;
         return true;
     }
     g->closed = n >= 0 || (errno != EINTR && errno != EAGAIN);
@@ -134,6 +135,7 @@ static void say_failed(struct growing_file *g, const struct sink_answer *a)
     else
         terminal_warn("%s cannot grow: %s. The recording is written at the end.", path.s, a->words);
     text_release(&path);
+    g->refused = !g->opened;
     be_over(g);
 }
 
@@ -144,10 +146,13 @@ static void say_gone(struct growing_file *g)
     be_over(g);
 }
 
+/* Of one whose process was killed early nobody knows whether it made it; if so, it is locked by
+ * nobody. */
 static void remove_part(const struct growing_file *g)
 {
     static const char *const ends[] = {"", "-wal", "-shm", "-journal"};
-    for (size_t i = 0; g->part && i < sizeof ends / sizeof *ends; i++) {
+    bool ours = g->opened || (!g->refused && !recording_part_grows(g->part));
+    for (size_t i = 0; ours && i < sizeof ends / sizeof *ends; i++) {
         char *name = xasprintf("%s%s", g->part, ends[i]);
         (void)unlink(name);
         free(name);
@@ -206,9 +211,8 @@ static void fill_pipe(struct growing_file *g)
     }
 }
 
-bool growing_file_open(struct growing_file *g, const struct output_target *t)
+void growing_file_open(struct growing_file *g, const struct output_target *t)
 {
-    struct sink_answer a = {.kind = SINK_FAILED};
     g->part = xasprintf("%s%s", t->path, recording_part_suffix);
     g->path = xstrdup(t->path);
     size_t begun = entry_begin(&g->waiting, ENTRY_OPEN);
@@ -216,19 +220,6 @@ bool growing_file_open(struct growing_file *g, const struct output_target *t)
     entry_add_number(&g->waiting, t->is_new);
     entry_end(&g->waiting, begun, 2);
     fill_pipe(g);
-    bool heard = hear(g, OPEN_MS, &a);
-    if (heard && a.kind == SINK_OPENED)
-        return true;
-    if (!heard && g->closed) {
-        say_gone(g);
-        return false;
-    }
-    if (!heard)
-        (void)snprintf(a.words, sizeof a.words, "its file system does not answer");
-    say_failed(g, &a);
-    if (!heard)
-        drop(g);
-    return false;
 }
 
 bool growing_file_is_of(const struct growing_file *g, const struct output_target *t)

@@ -267,7 +267,7 @@ void outputs_grow(struct outputs *outputs, struct growing_file *g)
     while (i < outputs->n && !can_grow(&outputs->files[i]))
         i++;
     if (g && i < outputs->n)
-        (void)growing_file_open(g, &outputs->files[i].target);
+        growing_file_open(g, &outputs->files[i].target);
     else
         g = growing_file_free(g);
     outputs->growing = g;

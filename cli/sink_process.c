@@ -157,6 +157,8 @@ static void open_file(struct writer *w, struct entry *e)
     if (error < 0)
         fail(w, 0, error, err.text);
     answer(w, SINK_OPENED, 0, 0, "");
+    (void)!nice(NICE);
+    (void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_IDLE);
 }
 
 /* ---- its end ---- */
@@ -338,9 +340,6 @@ static _Noreturn void be_writer(int in, int out)
     ignore_signals();
     close_all_but(in, out);
     (void)prctl(PR_SET_NAME, "wallspy-file");
-    errno = 0;
-    (void)!nice(NICE);
-    (void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_IDLE);
     run(&w);
 }
 

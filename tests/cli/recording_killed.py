@@ -192,6 +192,20 @@ class Grows(GrowingTest):
         self.assertEqual(os.listdir("."), ["run.wallspy"])
         assert_unharmed(growing.target)
 
+    def test_two_of_one_name_do_not_meet(self):
+        """The second is written at its end, and the first one goes on; that one ends last."""
+        first = self.grow()
+        with CliTarget("plain", user=False) as target:
+            done = call([programs["wallspy"], "-p", target.pid, "-d", 1, "-o", "run.wallspy"])
+        self.assertEqual(done.code, 0, done.stderr)
+        self.assertIn("cannot grow: another wallspy writes it.", " ".join(done.stderr.split()))
+        self.assertTrue(first.part.exists())
+        first.wait_until(COMMITTED_S)
+        self.assertLess(self.check_sums("run.wallspy", 1), 1.5)
+        first.process.send_signal(signal.SIGINT)
+        first.ends()
+        self.assertGreater(self.check_sums("run.wallspy", 1), 1.5)
+
     def test_a_disk_that_does_not_answer_delays_nothing(self):
         """The samples go on, and all of them are in the file at the end."""
         growing = self.grow()
