@@ -14,8 +14,8 @@ struct growing_file;
 /* Starts the process, before this one has another thread.  NULL: it cannot; the file is then
  * written at the end, as those of other formats are. */
 struct growing_file *growing_file_start(void);
-/* Has it make the file of T, and does not wait for that: a command that was launched runs already.  A
- * warning says later why it could not. */
+/* Has it make the file of T, and does not wait for that: a command that was launched runs already.
+ * A warning says later why it could not. */
 void growing_file_open(struct growing_file *g, const struct output_target *t);
 /* Where it grows; NULL: nowhere. */
 const char *growing_file_path(const struct growing_file *g);

@@ -170,7 +170,8 @@ static void hurry(struct writer *w)
     give_reserve_back(w);
 }
 
-/* A reader that does not let go of the -wal keeps its file; whoever comes later gets a copy. */
+/* A reader that does not let go of the -wal keeps its file; whoever comes later gets a copy.
+ * False: there is no room for one, so that the file needs its -wal. */
 static bool settle(struct writer *w)
 {
     bool settled = store_settle(w->store);
@@ -185,7 +186,8 @@ static bool settle(struct writer *w)
     }
     store_free(w->store);
     w->store = NULL;
-    remove_followers(w->part);
+    if (settled)
+        remove_followers(w->part);
     return settled;
 }
 
@@ -226,10 +228,11 @@ static void end_cut(struct writer *w)
         _exit(EXIT_FAILURE);
     hurry(w);
     (void)store_cut(w->store, &end_ns, &unused);
-    (void)settle(w);
-    if (end_ns)
+    bool settled = settle(w);
+    if (end_ns && settled)
         publish(w);
-    (void)unlink(w->part); /* nothing was recorded yet */
+    if (!end_ns && settled)
+        (void)unlink(w->part); /* nothing was recorded yet */
     _exit(EXIT_FAILURE);
 }
 
@@ -240,7 +243,7 @@ static void end_whole(struct writer *w, int64_t end_ns)
     if (store_end(w->store, end_ns, &err) < 0)
         give_up(w);
     if (!settle(w))
-        fail(w, 0, -EBUSY, "a reader keeps it open");
+        fail(w, end_ns, -ENOSPC, strerror(ENOSPC));
     publish(w);
 }
 

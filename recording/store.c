@@ -270,12 +270,12 @@ int store_cut(struct store *s, int64_t *ret_end_ns, struct err *err)
 bool store_settle(struct store *s)
 {
     database_run(&s->db, "PRAGMA incremental_vacuum");
+    s->db.code = SQLITE_OK; /* without that it is as good as it was */
     sqlite3_stmt *mode = database_prepare(&s->db, "PRAGMA journal_mode=DELETE");
     bool settled =
         database_step(&s->db, mode) && str_eq((const char *)sqlite3_column_text(mode, 0), "delete");
     (void)sqlite3_finalize(mode);
-    if (s->db.code == SQLITE_BUSY) /* all the same it is as good as it was */
-        s->db.code = SQLITE_OK;
+    s->db.code = SQLITE_OK;
     return settled;
 }
 

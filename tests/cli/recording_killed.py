@@ -192,6 +192,22 @@ class Grows(GrowingTest):
         self.assertEqual(os.listdir("."), ["run.wallspy"])
         assert_unharmed(growing.target)
 
+    def test_a_reader_keeps_what_it_reads(self):
+        """One that is in the middle of it at the end: others have a whole file all the same."""
+        growing = self.grow()
+        growing.wait_until(COMMITTED_S)
+        with contextlib.closing(sqlite3.connect(f"file:{growing.part}?mode=ro", uri=True,
+                                                isolation_level=None)) as reader:
+            reader.execute("BEGIN")
+            before = reader.execute("SELECT count(*) FROM run").fetchall()
+            growing.wait_until(COMMITTED_S + 2.5)
+            growing.process.send_signal(signal.SIGINT)
+            said = growing.ends()
+            self.assertEqual(growing.process.returncode, 0, said)
+            self.assertEqual(reader.execute("SELECT count(*) FROM run").fetchall(), before)
+            self.assertGreater(self.check_sums("run.wallspy", 1), COMMITTED_S + 2)
+            self.assertEqual(os.listdir("."), ["run.wallspy"])
+
     def test_two_of_one_name_do_not_meet(self):
         """The second is written at its end, and the first one goes on; that one ends last."""
         first = self.grow()
