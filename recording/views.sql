@@ -118,7 +118,7 @@ WHERE s.near_faults > 0
 GROUP BY t.id, p.function, p.module, p.python, p.python_file, p.python_line
 ORDER BY sum(s.near_faults) DESC;
 
--- 7. What did one thread do, one thing after the other?
+-- 7. What did one thread do, one thing after the other?  The ids of its runs rise with time.
 CREATE VIEW time_line AS
 SELECT t.tid, t.name, round(r.start / 1e9, 3) AS at_s,
   strftime('%Y-%m-%dT%H:%M:%fZ', (
@@ -129,7 +129,7 @@ SELECT t.tid, t.name, round(r.start / 1e9, 3) AS at_s,
   w.call, w.object, w.who, r.stack
 FROM run r JOIN thread t ON t.id = r.thread JOIN state ON state.id = r.state
   LEFT JOIN places p ON p.stack = r.stack LEFT JOIN wait_words w ON w.wait = r.wait
-ORDER BY r.thread, r.start;
+ORDER BY r.thread, r.id;
 
 -- Waits of event loops, and the threads that run one: those that wait so again and again, or whose
 -- stack has a loop's function.
@@ -152,20 +152,21 @@ UNION SELECT thread FROM spot WHERE stack IN (SELECT stack FROM below);
 CREATE VIEW loop_stalls AS
 WITH
   turn AS (
-    SELECT r.thread, r.start, r.wall, r.wait IN (SELECT wait FROM loop_waits) AS waits,
+    SELECT r.id, r.thread, r.start, r.wall, r.wait IN (SELECT wait FROM loop_waits) AS waits,
       sum(r.wait IN (SELECT wait FROM loop_waits))
-        OVER (PARTITION BY r.thread ORDER BY r.start) AS n,
+        OVER (PARTITION BY r.thread ORDER BY r.id) AS n,
       sum(r.wait IN (SELECT wait FROM loop_waits)) OVER (PARTITION BY r.thread) AS of
     FROM run r JOIN loop_threads USING (thread)),
   stall AS (
-    SELECT thread, min(start) AS start, sum(wall) AS wall FROM turn
+    SELECT thread, min(start) AS start, sum(wall) AS wall, min(id) AS first, max(id) AS last
+    FROM turn
     WHERE waits IS NOT 1 AND (n > 0 OR coalesce(of, 0) = 0)
     GROUP BY thread, n HAVING sum(wall) >= 50e6)
 SELECT t.tid, t.name, round(s.start / 1e9, 3) AS at_s, round(s.wall / 1e6, 1) AS ms,
   p.function, p.python, p.python_file AS file, p.python_line AS line
 FROM stall s JOIN thread t ON t.id = s.thread LEFT JOIN places p ON p.stack = (
   SELECT stack FROM run r
-  WHERE r.thread = s.thread AND r.start >= s.start AND r.start < s.start + s.wall
+  WHERE r.id BETWEEN s.first AND s.last AND +r.thread = s.thread
   ORDER BY r.wall DESC LIMIT 1)
 ORDER BY s.wall DESC;
 
