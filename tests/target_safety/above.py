@@ -1,7 +1,9 @@
 """Stacks directly below memory whose reading has a price: wallspy reads to their end, no
 further."""
+import contextlib
 import os
 import pathlib
+import sqlite3
 import subprocess
 import tempfile
 import time
@@ -113,6 +115,21 @@ class Watchdog(HarmTest):
             self.assertGreater(profile.facts["left_alone_ns"], seconds * 1e9)
             self.assert_let_go(target)
             self.assert_unharmed(other)
+
+    def test_its_file_grows_on(self):
+        """The process that goes on has the pipe to the one that writes."""
+        with tempfile.TemporaryDirectory() as folder, HarmTarget("above", "hole") as target:
+            path = os.path.join(folder, "run.wallspy")
+            with Wallspy(target.pid, "-o", path, rate=100, ready=False) as wallspy:
+                self.await_goes_on(wallspy.text, target.pid)
+                time.sleep(2.5)
+                wallspy.stop()
+                self.assertNotIn("is written at the end", " ".join(wallspy.text().split()))
+            with contextlib.closing(sqlite3.connect(path)) as file:
+                meta = dict(file.execute("SELECT key, value FROM meta").fetchall())
+            self.assertEqual(meta["complete"], 1)
+            self.assertGreater(meta["end_ns"], 2.5e9)
+            self.assert_let_go(target)
 
     def test_killed(self):
         """Nobody samples on whose waiter was killed."""
