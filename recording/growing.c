@@ -28,6 +28,8 @@ struct growing {
     bool (*has_room)(void *ctx);
     void *ctx;
     uint32_t modules, functions, frames, stacks, mounts, waits, locks, processes, threads;
+    uint32_t marks, pauses;
+    uint64_t last_pause;
     uint64_t runs; /* the last number that was given */
     uint64_t texts, tasks, host;
     uint64_t metrics[METRIC_COUNT];
@@ -197,6 +199,26 @@ static bool send_waits(struct growing *g)
     return has_room(g);
 }
 
+/* Marks and pauses come one by one; of many pauses the last one gets longer. */
+static bool send_moments(struct growing *g)
+{
+    size_t n;
+    const struct user_mark *marks = profile_marks(g->p, &n);
+    for (; g->marks < n && has_room(g); g->marks++)
+        sink_mark(g->sink, g->marks + 1, &marks[g->marks]);
+    const struct user_pause *pauses = profile_pauses(g->p, &n);
+    if (g->pauses) {
+        sink_unless(g->sink, &g->last_pause);
+        sink_pause(g->sink, g->pauses, &pauses[g->pauses - 1]);
+    }
+    for (; g->pauses < n && has_room(g); g->pauses++) {
+        g->last_pause = 0;
+        sink_unless(g->sink, &g->last_pause);
+        sink_pause(g->sink, g->pauses + 1, &pauses[g->pauses]);
+    }
+    return has_room(g);
+}
+
 /* ---- processes ---- */
 
 static void send_process(struct growing *g, process_id id)
@@ -332,7 +354,8 @@ bool growing_send(struct growing *g, int64_t end_ns, bool (*has_room_left)(void 
     g->has_room = has_room_left;
     g->ctx = ctx;
     send_facts(g);
-    if (!send_stacks(g) || !send_waits(g) || !send_processes(g) || !send_threads(g))
+    if (!send_moments(g) || !send_stacks(g) || !send_waits(g) || !send_processes(g) ||
+        !send_threads(g))
         return false;
     send_tasks(g); /* of stacks and processes */
     sink_commit(g->sink, end_ns);

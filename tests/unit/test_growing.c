@@ -119,6 +119,8 @@ static const char *const queries[] = {
     "SELECT * FROM process ORDER BY id",
     "SELECT * FROM child ORDER BY of, position",
     "SELECT * FROM tasks ORDER BY id",
+    "SELECT * FROM mark ORDER BY id",
+    "SELECT * FROM pause ORDER BY id",
     "SELECT * FROM (SELECT dense_rank() OVER (ORDER BY id) AS n, thread.* FROM thread) ORDER BY n",
     "SELECT * FROM (SELECT dense_rank() OVER (ORDER BY thread) AS n, count.* FROM count) "
     "ORDER BY n, position",
@@ -236,7 +238,7 @@ static void check_same(struct growth *growth)
 }
 
 /* Every kind of thing that changes after it came: the last run, names of frames, texts, marks of
- * counts, children, tasks. */
+ * counts, children, tasks; and marks and pauses of the user's. */
 START_TEST(what_changes_comes_again)
 {
     struct growth growth;
@@ -264,6 +266,11 @@ START_TEST(what_changes_comes_again)
         profile_forget_task_waits(p);
         profile_add_task_wait(
             p, &(struct profile_task_wait){.process = {1}, .stack = {1}, .n = (size_t)step / 9});
+        if (step % 10 == 0) {
+            int64_t at_ns = step * INT64_C(10000000);
+            ck_assert(profile_add_mark(p, at_ns, 1, name));
+            profile_add_pause(p, &(struct user_pause){at_ns, 1, at_ns});
+        }
         profile_set_number(p, METRIC_STACKS_MADE, step);
         grow(&growth, step * INT64_C(10000000));
     }
