@@ -26,22 +26,32 @@ static void say_cut(const char *path, bool grows, const struct profile *p)
     text_release(&tame);
 }
 
+/* As recording_input_read(), of the file PATH itself. */
+static struct profile *read_one(const char *path, const struct view_options *view, struct err *err)
+{
+    bool complete = true;
+    bool grows = str_ends(path, recording_part_suffix) && recording_part_grows(path);
+    struct profile *p = recording_file_read(path, &complete, err);
+    if (!p || complete)
+        return p;
+    if (profile_thread_count(p) == 0) {
+        (void)err_set(err, -ENODATA, "%s: nothing was recorded %s", path,
+                      grows ? "yet" : "before wallspy ended");
+        return profile_free(p);
+    }
+    say_cut(path, grows, p);
+    quality_measure(p, view);
+    return p;
+}
+
 struct profile *recording_input_read(const char *path, const struct view_options *view,
                                      struct err *err)
 {
     char *part = xasprintf("%s%s", path, recording_part_suffix);
-    const char *found = access(path, F_OK) != 0 && access(part, F_OK) == 0 ? part : path;
-    bool complete = true;
-    bool grows = str_ends(found, recording_part_suffix) && recording_part_grows(found);
-    struct profile *p = recording_file_read(found, &complete, err);
-    if (p && !complete && profile_thread_count(p) == 0) {
-        (void)err_set(err, -ENODATA, "%s: nothing was recorded %s", found,
-                      grows ? "yet" : "before wallspy ended");
-        p = profile_free(p);
-    } else if (p && !complete) {
-        say_cut(found, grows, p);
-        quality_measure(p, view);
-    }
+    bool grows = access(path, F_OK) != 0 && access(part, F_OK) == 0;
+    struct profile *p = grows ? read_one(part, view, err) : NULL;
+    if (!p && (!grows || access(path, F_OK) == 0)) /* it may have got its name meanwhile */
+        p = read_one(path, view, err);
     free(part);
     return p;
 }

@@ -16,7 +16,7 @@ enum {
     MOST_TEXT_BYTES = 1 << 24,
     MOST_SQL_BYTES = 1 << 20,
     MOST_COLUMNS = 200,
-    MOST_READER_MS = 2000, /* that one who reads a growing file is waited for */
+    MOST_READER_MS = 2000, /* that who reads a growing file is waited for, or who writes it */
 };
 static const int64_t most_bytes_in_memory = INT64_C(1) << 40;
 
@@ -188,6 +188,7 @@ void database_open(struct database *d, const char *path, const void *bytes, size
         open_memory(d, bytes, len);
     if (d->code != SQLITE_OK)
         return;
+    (void)sqlite3_busy_timeout(d->db, MOST_READER_MS); /* who writes may be at its end */
     sqlite3_progress_handler(d->db, STEPS_A_LOOK, is_over, d);
     distrust(d);
 }
