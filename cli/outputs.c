@@ -34,7 +34,7 @@ struct outputs {
     int error;  /* why a process's own file could not be written; 0: each could */
     time_t begun;
     unsigned snapshots;
-    struct text written; /* see outputs_written() */
+    struct text written;          /* see outputs_written() */
     struct growing_file *growing; /* NULL: no file is written before the end */
 };
 
