@@ -64,16 +64,26 @@ class Ending(HarmTest):
         self.assertGreater(discarded, 0)
         self.assert_goes_on()
 
+    def is_asked_twice(self, number):
+        """False: this process lost its CPU between the two, so that they were two requests."""
+        with Wallspy(self.target.pid) as wallspy:
+            time.sleep(0.1)
+            begin = time.monotonic()
+            wallspy.process.send_signal(number)
+            time.sleep(0.002)
+            wallspy.process.send_signal(number)
+            if time.monotonic() - begin > 0.015:
+                wallspy.process.wait(60)
+                return False
+            self.assert_seen(wallspy.ends(), "compute", 0)
+            self.assertEqual(sorted(os.listdir(wallspy.folder.name)), ["log", "out.json"])
+            return True
+
     def test_asked_as_timeout_does(self):
         """It sends its signal to wallspy, and again to the group that both are in: both may be
         seen, or the first only."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            with Wallspy(self.target.pid) as wallspy:
-                time.sleep(0.1)
-                wallspy.process.send_signal(number)
-                time.sleep(0.002)
-                self.assert_seen(wallspy.stop(number), "compute", 0)
-                self.assertEqual(sorted(os.listdir(wallspy.folder.name)), ["log", "out.json"])
+            self.assertTrue(any(self.is_asked_twice(number) for _ in range(20)))
         self.assert_goes_on()
 
 
