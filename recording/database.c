@@ -114,7 +114,8 @@ void database_grow(struct database *d, const char *path, bool wal)
     if (d->code == SQLITE_OK)
         (void)sqlite3_busy_timeout(d->db, MOST_READER_MS);
     database_run(d, "PRAGMA auto_vacuum=INCREMENTAL; PRAGMA cache_size=-8000; "
-                    "PRAGMA synchronous=OFF; PRAGMA temp_store=FILE;");
+                    "PRAGMA synchronous=OFF; PRAGMA temp_store=FILE; "
+                    "PRAGMA journal_size_limit=8000000;");
     database_run(d, wal ? "PRAGMA journal_mode=WAL;" : "PRAGMA locking_mode=EXCLUSIVE;");
 }
 
