@@ -76,10 +76,16 @@ static void *reserve(void *items, size_t *capacity, size_t had, size_t n, size_t
     return items;
 }
 
+/* 0: nothing. */
+static uint64_t hash_of(const void *bytes, size_t n)
+{
+    return n ? hash_bytes(bytes, n) | 1 : 0;
+}
+
 /* Has the content of SEEN changed, which are the N BYTES?  Notes that it has. */
 static bool changes(uint64_t *seen, const void *bytes, size_t n)
 {
-    uint64_t hash = n ? hash_bytes(bytes, n) | 1 : 0;
+    uint64_t hash = hash_of(bytes, n);
     bool changed = *seen != hash;
     *seen = hash;
     return changed;
@@ -221,21 +227,36 @@ static bool send_moments(struct growing *g)
 
 /* ---- processes ---- */
 
+static size_t children_bytes(const struct profile_process *process)
+{
+    return process->n_children * sizeof *process->children;
+}
+
+/* Of each process whose children are others now those that were sent go. */
+static void doom_children(struct growing *g)
+{
+    bool some = false;
+    for (uint32_t i = 1; i <= g->processes; i++) {
+        const struct profile_process *process = profile_see_process(g->p, (process_id){i});
+        uint64_t *seen = &g->sent_processes[i - 1].children;
+        if (!*seen || *seen == hash_of(process->children, children_bytes(process)))
+            continue;
+        sink_doom(g->sink, TABLE_CHILD, i);
+        *seen = 0;
+        some = true;
+    }
+    if (some)
+        sink_purge(g->sink);
+}
+
 static void send_process(struct growing *g, process_id id)
 {
     const struct profile_process *process = profile_see_process(g->p, id);
     struct sent_process *sent = &g->sent_processes[id.ix - 1];
-    bool had = sent->children != 0;
     sink_unless(g->sink, &sent->row);
     sink_process(g->sink, id, process);
-    if (!changes(&sent->children, process->children,
-                 process->n_children * sizeof *process->children))
-        return;
-    if (had) {
-        sink_doom(g->sink, TABLE_CHILD, id.ix);
-        sink_purge(g->sink);
-    }
-    sink_children(g->sink, id, process);
+    if (changes(&sent->children, process->children, children_bytes(process)))
+        sink_children(g->sink, id, process);
 }
 
 static bool send_processes(struct growing *g)
@@ -244,6 +265,7 @@ static bool send_processes(struct growing *g)
     g->sent_processes = reserve(g->sent_processes, &g->processes_capacity, g->processes, n,
                                 sizeof *g->sent_processes);
     g->processes = n;
+    doom_children(g);
     for (uint32_t i = 1; i <= n; i++) {
         if (!has_room(g))
             return false;
