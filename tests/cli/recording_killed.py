@@ -192,6 +192,19 @@ class Grows(GrowingTest):
         self.assertEqual(os.listdir("."), ["run.wallspy"])
         assert_unharmed(growing.target)
 
+    def test_it_is_what_is_written_at_once(self):
+        """The second file of a recording does not grow; both say the same, with many processes."""
+        script = "for i in $(seq 50); do sleep 0.3 & sh -c 'sleep 0.03'; done; wait"
+        done = call([programs["wallspy"], "--subprocesses", "-o", "grown.wallspy", "-o",
+                     "once.wallspy", "--", "sh", "-c", script])
+        self.assertEqual(done.code, 0, done.stderr)
+        self.assertIn("the recording grows in grown.wallspy.part", done.stderr)
+        for name in "grown", "once":
+            done = call([programs["wallspy"], "export", f"{name}.wallspy", "-o", f"{name}.json"])
+            self.assertEqual(done.code, 0, done.stderr)
+        self.assertEqual(pathlib.Path("grown.json").read_bytes(),
+                         pathlib.Path("once.json").read_bytes())
+
     def test_a_reader_keeps_what_it_reads(self):
         """One that is in the middle of it at the end: others have a whole file all the same."""
         growing = self.grow()
