@@ -140,6 +140,27 @@ START_TEST(coarse_edges_are_said_in_brief_too)
 }
 END_TEST
 
+/* The thread computes in the first half, by the process's clock, too. */
+START_TEST(the_clock_of_a_process_is_no_doubt_about_a_part)
+{
+    struct profile_builder b = builder_start(100, "python3");
+    thread_id t = builder_thread(&b, 100, NULL);
+    struct window window;
+    struct err err = {0};
+    builder_run(&b, t, "main!app", 30000, 30000);
+    builder_run(&b, t, "main!app > futex [blocked]", 30000, 0);
+    profile_get_thread(b.p, t)->counts.ns[COUNTED_CPU] = 30 * S;
+    profile_get_thread(b.p, t)->counts.ns[COUNTED_OFF_CPU] = 30 * S;
+    profile_get_process(b.p, b.process)->usage.user_ns = 40 * S;
+    profile_end(b.p, 60 * S);
+    struct options o = asked("+25s", NULL);
+    ck_assert_int_eq(window_cut(&o, b.p, &window, &err), 0);
+    ck_assert_str_eq(profile_metadata_text(b.p, "cpu_check"), "");
+    profile_free(b.p);
+}
+END_TEST
+
 CHECK_MAIN_WITH("window", 4, set_up, tear_down, a_moment_is_since_the_start_before_the_end_or_utc,
                 what_lies_outside_is_one_error, a_recording_without_a_clock_has_no_utc,
-                what_is_cut_is_said, coarse_edges_are_said_in_brief_too)
+                what_is_cut_is_said, coarse_edges_are_said_in_brief_too,
+                the_clock_of_a_process_is_no_doubt_about_a_part)
