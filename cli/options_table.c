@@ -380,8 +380,8 @@ const struct option_row option_rows[] = {
      .commands = FOR_REPORT,
      .set = set_flag,
      .field = offsetof(struct options, tables.tree),
-     .help = "the calls of each thread as a tree, by wall time; what takes less than 1% (--min) is "
-             "left out"},
+     .help = "the calls of threads as trees, one of those that are alike, by wall time; what takes "
+             "less than 1% (--min) is left out"},
     {.name = "include",
      .value = "PATTERN",
      .commands = FOR_REPORT,

@@ -8,8 +8,8 @@
 #include "cli/chosen.h"
 #include "cli/report_waits.h"
 #include "cli/stack_filter.h"
+#include "summary/groups.h"
 #include "summary/path_times.h"
-#include "summary/short_name.h"
 
 enum { LABEL_COLUMNS = 24, MOST_ROWS = 40, NAME_COLUMNS = 20 };
 
@@ -24,9 +24,8 @@ static void add_thread(const struct thread_summary *t, struct text *out)
 {
     const struct profile_usage *u = &t->thread->usage;
     struct text label = {0};
-    struct label_shape shape = {0};
     text_add(&label, "");
-    short_label_add(&label, t->label, &shape, LABEL_COLUMNS);
+    short_label_add(&label, t->label, &t->shape, LABEL_COLUMNS);
     size_t columns = utf8_columns(label.s, label.len);
     text_addf(out, "  %s%*s", label.s, columns < LABEL_COLUMNS ? (int)(LABEL_COLUMNS - columns) : 0,
               "");
@@ -178,7 +177,7 @@ void report_add_waits(const struct report_source *s, struct text *out)
 struct tree {
     const struct report_source *s;
     const struct paths *paths;
-    struct path_times times; /* of one thread */
+    struct path_times times; /* of threads that are alike */
     uint32_t *first, *next;  /* children by path, the heaviest first */
     int64_t least_ns;        /* what takes less is left out */
 };
@@ -255,15 +254,55 @@ static void add_paths(const struct tree *t, struct text *out)
     free(open);
 }
 
+/* Those of a group of the answer's that are asked for. */
+struct tree_group {
+    const struct thread_group *group;
+    const struct thread_summary **threads;
+    size_t n;
+};
+
+static struct tree_group asked_of(const struct report_source *s, const struct thread_group *group)
+{
+    struct tree_group ret = {.group = group, .threads = xcalloc(group->n, sizeof *ret.threads)};
+    for (size_t i = 0; i < group->n; i++)
+        if (chosen_thread(s->o, s->p, group->threads[i]))
+            ret.threads[ret.n++] = group->threads[i];
+    return ret;
+}
+
+/* "main 1587: run 0.564, wait-cpu 0.111, blocked 2.325"; what no sample saw is in no stack. */
+static void add_head(const struct report_source *s, const struct tree_group *g,
+                     const struct times *all, struct text *out)
+{
+    const int64_t *ns = all->ns;
+    int64_t unseen_ns = ns[PATH_WALL] - ns[PATH_RUN] - ns[PATH_WAIT_CPU] - ns[PATH_BLOCKED];
+    struct text words = {0};
+    if (g->n == g->group->n)
+        text_add(&words, g->group->label);
+    else if (g->n == 1)
+        text_add(&words, g->threads[0]->label);
+    else
+        text_addf(&words, "%zu x %s", g->n, g->threads[0]->group);
+    text_addf(&words, ": run %.3f, wait-cpu %.3f, blocked %.3f", seconds(ns[PATH_RUN]),
+              seconds(ns[PATH_WAIT_CPU]), seconds(ns[PATH_BLOCKED]));
+    if (unseen_ns > ns[PATH_WALL] / LEAST_PART)
+        text_addf(&words, ", not seen %.3f", seconds(unseen_ns));
+    text_addf(out, "%8.3f       ", seconds(ns[PATH_WALL]));
+    (void)text_add_wrapped(out, words.s, TREE_COLUMN - 1, TREE_COLUMN, s->width);
+    text_add(out, "\n");
+    text_release(&words);
+}
+
 /* Returns whether it has any time in the stacks that are SHOWN (NULL: all).  The first tree is at
  * FIRST. */
 static bool add_tree_of(const struct report_source *s, const struct paths *paths, const bool *shown,
-                        const struct thread_summary *thread, size_t first, struct text *out)
+                        const struct tree_group *g, size_t first, struct text *out)
 {
     size_t n = paths_count(paths) + (size_t)1;
     struct tree t = {.s = s, .paths = paths};
     path_times_init(&t.times, paths);
-    add_shown(&t.times, shown, thread->thread);
+    for (size_t i = 0; i < g->n; i++)
+        add_shown(&t.times, shown, g->threads[i]->thread);
     path_times_sum(&t.times);
     const struct times *all = &t.times.total[0];
     if (shown && all->ns[PATH_WALL] <= 0) {
@@ -276,9 +315,7 @@ static bool add_tree_of(const struct report_source *s, const struct paths *paths
     t.least_ns = t.least_ns ? t.least_ns : all->ns[PATH_WALL] / LEAST_PART;
     text_add(out, out->len > first ? "\n" : "");
     link_children(&t);
-    text_addf(out, "%8.3f       %s: run %.3f, wait-cpu %.3f, blocked %.3f\n",
-              seconds(all->ns[PATH_WALL]), thread->label, seconds(all->ns[PATH_RUN]),
-              seconds(all->ns[PATH_WAIT_CPU]), seconds(all->ns[PATH_BLOCKED]));
+    add_head(s, g, all, out);
     add_paths(&t, out);
     free(t.first);
     free(t.next);
@@ -290,23 +327,27 @@ void report_add_tree(const struct report_source *s, struct text *out)
 {
     struct paths *paths = paths_new(s->p, s->view, 0);
     bool *shown = stack_filter_paths(s->o, s->view, paths);
+    struct groups groups;
     size_t before = out->len;
     size_t trees = 0;
     size_t idle = 0;
     size_t more = 0;
-    for (size_t i = 0; i < s->threads->n; i++) {
-        const struct thread_summary *t = &s->threads->threads[i];
-        if (t->idle)
-            idle++;
+    groups_init(&groups, s->p, &s->o->view);
+    for (size_t i = 0; i < groups.n; i++) {
+        struct tree_group g = asked_of(s, &groups.items[i]);
+        if (g.group->idle)
+            idle += g.n;
         else if (trees == MOST_ROWS)
-            more++;
-        else
-            trees += add_tree_of(s, paths, shown, t, before, out);
+            more += g.n;
+        else if (g.n)
+            trees += add_tree_of(s, paths, shown, &g, before, out);
+        free(g.threads);
     }
     if (more)
         text_addf(out, "\nand %zu more threads\n", more);
     if (idle)
         text_addf(out, "\n%zu idle thread%s left out\n", idle, idle == 1 ? "" : "s");
+    groups_release(&groups);
     free(shown);
     paths_free(paths);
 }

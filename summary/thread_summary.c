@@ -184,11 +184,13 @@ static void label_thread(const struct summarizing *s, struct thread_summary *t)
     bool numbered = *process && !process_is_rank(s->p, t->thread->process);
     text_addf(&label, "%s%s", process, *process ? " " : "");
     if (t->thread->n_folded)
-        text_addf(&label, "%u ended: %s", t->thread->n_folded, t->name);
-    else if (numbered && t->thread->main)
-        text_add(&label, t->name);
-    else
-        text_addf(&label, "%s %d", t->name, t->thread->tid);
+        text_addf(&label, "%u ended: ", t->thread->n_folded);
+    t->shape.head = label.len;
+    text_add(&label, t->name);
+    size_t before = label.len;
+    if (!t->thread->n_folded && !(numbered && t->thread->main))
+        text_addf(&label, " %d", t->thread->tid);
+    t->shape.tail = label.len - before;
     free(process);
     t->label = label.s;
 }

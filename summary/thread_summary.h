@@ -9,14 +9,16 @@
 #pragma once
 
 #include "profile/profile.h"
+#include "summary/short_name.h"
 #include "summary/view.h"
 
 /* Nothing in the texts is an order to a terminal. */
 struct thread_summary {
     const struct profile_thread *thread;
     char *name; /* "mge-worker"; "main"; the root function's if the thread has just its process's */
-    char *label;      /* "mge-worker 6825", "70 ended: job"; with several processes after the
+    char *label; /* "mge-worker 6825", "70 ended: job"; with several processes after the
                          process's name: "rank1 main 17001", "cc1 17002 main" */
+    struct label_shape shape; /* of LABEL */
     char *group;      /* equal for threads that are called the same but for numbers: "worker-*"; of
                          several processes' main threads "cc1", of ranks' "main" */
     size_t n_threads; /* threads that it stands for: 1, or the folded ones */

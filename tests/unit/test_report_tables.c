@@ -80,7 +80,8 @@ START_TEST(a_tree_joins_what_has_one_child)
                "       0.500  25%  step train.py:7\n"
                "     1.000  50%  lock train.py:3 > futex [blocked]\n"
                "\n"
-               "   2.000       writer 101: run 1.500, wait-cpu 0.000, blocked 0.000\n"
+               "   2.000       writer 101: run 1.500, wait-cpu 0.000, blocked 0.000, not seen\n"
+               "                0.500\n"
                "   1.500  75%  run run.cc\n");
 }
 END_TEST
@@ -122,8 +123,36 @@ START_TEST(rows_have_a_least_time)
                "     1.000  50%  step train.py:7\n"
                "     1.000  50%  lock train.py:3 > futex [blocked]\n"
                "\n"
-               "   2.000       writer 101: run 1.500, wait-cpu 0.000, blocked 0.000\n"
+               "   2.000       writer 101: run 1.500, wait-cpu 0.000, blocked 0.000, not seen\n"
+               "                0.500\n"
                "   1.500  75%  run run.cc\n");
+}
+END_TEST
+
+/* As a server's for its requests: one tree, and of rows that are cut the tid stays. */
+START_TEST(threads_that_are_alike_are_one_tree)
+{
+    struct options o = {.tables.tree = true};
+    struct profile_builder b = builder_start(100, "python3");
+    profile_free(p);
+    p = b.p;
+    builder_run(&b, builder_thread(&b, 100, NULL), "main@/a/train.py:1:9", 1000, 1000);
+    for (pid_t tid = 101; tid < 104; tid++)
+        builder_run(&b, builder_thread(&b, tid, "a-name-as-long-as-names-are"),
+                    "handle@/a/serve.py:1:2 > read@/a/serve.py:5:6", 1000, 1000);
+    profile_end(p, NS_PER_S);
+    expect(&o, "   1.000       main 100: run 1.000, wait-cpu 0.000, blocked 0.000\n"
+               "   1.000 100%  main train.py:1\n"
+               "\n"
+               "   3.000       3 x a-name-as-long-as-names-are: run 3.000, wait-cpu 0.000,\n"
+               "                blocked 0.000\n"
+               "   3.000 100%  handle serve.py:1 > read serve.py:5\n");
+    o = (struct options){.tables.threads = true};
+    expect(&o, "  thread                         run  wait-cpu   blocked  switches    faults\n"
+               "  main 100                     1.000     0.000     0.000         0         0\n"
+               "  a-name-as-long-as-n… 101     1.000     0.000     0.000         0         0\n"
+               "  a-name-as-long-as-n… 102     1.000     0.000     0.000         0         0\n"
+               "  a-name-as-long-as-n… 103     1.000     0.000     0.000         0         0\n");
 }
 END_TEST
 
@@ -140,4 +169,5 @@ END_TEST
 CHECK_MAIN_WITH("report_tables", 4, set_up, tear_down, threads_have_a_row_each,
                 functions_have_their_own_time_and_that_of_what_they_call,
                 waits_have_whom_they_are_for, a_tree_joins_what_has_one_child,
-                stacks_are_chosen_by_a_frame, rows_have_a_least_time, tables_stand_apart)
+                stacks_are_chosen_by_a_frame, rows_have_a_least_time,
+                threads_that_are_alike_are_one_tree, tables_stand_apart)
