@@ -111,11 +111,8 @@ static void write_outputs(struct json *j, const struct outputs *outputs)
         int64_t bytes = path ? bytes_of(path) : -1;
         json_object(j);
         json_string_field(j, "path", path);
-        json_key(j, "bytes");
-        if (bytes >= 0)
+        if (json_known(j, "bytes", bytes >= 0))
             json_int(j, bytes);
-        else
-            json_null(j);
         json_end_object(j);
         free(path);
     }

@@ -8,11 +8,8 @@
 static void write_obstacle(struct json *j, const struct diagnosis *d)
 {
     struct text cause = {0};
-    json_key(j, "obstacle");
-    if (d->check.obstacle == ATTACH_OK) {
-        json_null(j);
+    if (!json_known(j, "obstacle", d->check.obstacle != ATTACH_OK))
         return;
-    }
     attach_add_cause(&d->check, &cause);
     json_object(j);
     json_string_field(j, "name", attach_obstacle_name(d->check.obstacle));
@@ -35,11 +32,8 @@ static void write_obstacle(struct json *j, const struct diagnosis *d)
 /* VALUE, or null if it is not KNOWN. */
 static void write_known(struct json *j, const char *key, bool known, double value)
 {
-    json_key(j, key);
-    if (known)
+    if (json_known(j, key, known))
         json_number(j, value);
-    else
-        json_null(j);
 }
 
 static void write_here(struct json *j, const struct diagnosis *d)

@@ -30,11 +30,8 @@ static void write_syscall(struct json *j, const struct dumped *t)
 {
     const char *name = syscall_name(t->syscall);
     char number[32];
-    json_key(j, "syscall");
-    if (t->syscall < 0 || t->state != THREAD_BLOCKED) {
-        json_null(j);
+    if (!json_known(j, "syscall", t->syscall >= 0 && t->state == THREAD_BLOCKED))
         return;
-    }
     (void)snprintf(number, sizeof number, "%lld", (long long)t->syscall);
     json_object(j);
     json_string_field(j, "name", name ? name : number);
@@ -92,11 +89,8 @@ static void write_wait(struct json *j, const struct dump *d, const struct dumped
                        const struct dump_match *match)
 {
     const char *kind = dump_waits_kind(t);
-    json_key(j, "waits_for");
-    if (!kind) {
-        json_null(j);
+    if (!json_known(j, "waits_for", kind != NULL))
         return;
-    }
     json_object(j);
     json_string_field(j, "kind", kind);
     write_blocker(j, &t->side.blocker);
@@ -132,24 +126,15 @@ static void write_times(struct json *j, const struct dump *d, const struct dumpe
         int64_t ns;
     } times[] = {{"cpu_s", t->cpu_ns}, {"cpu_wait_s", t->queue_ns}};
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
-        json_key(j, times[i].key);
-        if (t->counted)
+        if (json_known(j, times[i].key, t->counted))
             json_number(j, seconds(times[i].ns));
-        else
-            json_null(j);
     }
-    json_key(j, "moved");
-    if (d->places)
+    if (json_known(j, "moved", d->places != NULL))
         json_bool(j, dump_places_moved(d->places, t));
-    else
-        json_null(j);
     enum spin_kind spins = t->state == THREAD_BLOCKED ? SPIN_NONE : dump_words_spin(d, t);
     json_string_field(j, "spins", spins == SPIN_NONE ? NULL : spinning_keys[spins]);
-    json_key(j, "spun");
-    if (d->places)
+    if (json_known(j, "spun", d->places != NULL))
         json_bool(j, dump_places_spun(d->places, t));
-    else
-        json_null(j);
     json_bool_field(j, "frozen", dump_words_is_frozen(d, t));
 }
 
@@ -157,16 +142,11 @@ static void write_times(struct json *j, const struct dump *d, const struct dumpe
 static void write_look(struct json *j, const struct dump *d, const struct dumped *t)
 {
     bool known = t->ran || (t->counted && !t->ended);
-    json_key(j, "ran");
-    if (known)
+    if (json_known(j, "ran", known))
         json_bool(j, t->ran);
-    else
-        json_null(j);
-    json_key(j, "for_at_least_s");
-    if (known && !t->ran && t->sampled && t->state == THREAD_BLOCKED)
+    if (json_known(j, "for_at_least_s",
+                   known && !t->ran && t->sampled && t->state == THREAD_BLOCKED))
         json_number(j, seconds(d->look_ns));
-    else
-        json_null(j);
     write_times(j, d, t);
 }
 
@@ -209,11 +189,8 @@ static void write_circles(struct json *j, const struct dump *d)
 static void write_task_wait(struct json *j, struct dump *d, const struct listed_task *t)
 {
     const char *kind = dump_task_kind(d, t);
-    json_key(j, "waits_for");
-    if (!kind) {
-        json_null(j);
+    if (!json_known(j, "waits_for", kind != NULL))
         return;
-    }
     const struct listed_task *other = dump_task_awaited(d, t);
     const char *method = dump_task_method(d, t);
     json_object(j);

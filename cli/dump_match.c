@@ -139,11 +139,8 @@ static void write_namespace(struct json *j, pid_t pid)
     struct stat st;
     char path[48];
     (void)snprintf(path, sizeof path, "/proc/%d/ns/net", pid);
-    json_key(j, "net_ns");
-    if (stat(path, &st) == 0)
+    if (json_known(j, "net_ns", stat(path, &st) == 0))
         json_int(j, (int64_t)st.st_ino);
-    else
-        json_null(j);
 }
 
 static bool are_one_file(const struct mapping *a, const struct mapping *b)

@@ -47,11 +47,8 @@ static void write_ranks(struct json *j, const struct verdict *v, const struct ve
 
 static void write_member(struct json *j, const struct fleet *f, const struct fleet_process *p)
 {
-    json_key(j, "rank");
-    if (p->rank >= 0)
+    if (json_known(j, "rank", p->rank >= 0))
         json_int(j, p->rank);
-    else
-        json_null(j);
     json_string_field(j, "host", fleet_see_text(f, p->host));
     json_int_field(j, "pid", p->pid);
 }
@@ -193,11 +190,8 @@ static void write_outside(struct json *j, const struct fleet *f, const struct ou
 static void write_chain(struct json *j, const struct fleet *f, const struct verdict *v)
 {
     const struct wait_chain *c = &v->chain;
-    json_key(j, "waits_end");
-    if (c->end == FLEET_NONE) {
-        json_null(j);
+    if (!json_known(j, "waits_end", c->end != FLEET_NONE))
         return;
-    }
     json_object(j);
     json_int_field(j, "waiting", (int64_t)c->waiting);
     json_bool_field(j, "circle", c->circle);

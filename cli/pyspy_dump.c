@@ -172,11 +172,8 @@ static void write_frame(struct pyspy *p, const struct dumped *t, const struct sh
                                               : f->module);
     json_string_field(j, "short_filename", short_file_of(p, t, f));
     json_int_field(j, "line", f->current_line);
-    json_key(j, "locals");
-    if (p->o->locals && f->kind == SHOWN_PYTHON)
+    if (json_known(j, "locals", p->o->locals && f->kind == SHOWN_PYTHON))
         write_locals(j, t, dumped_python_frame(t, stack, n, i));
-    else
-        json_null(j);
     json_bool_field(j, "is_entry", is_entry(stack, i));
     json_bool_field(j, "is_shim_entry", is_entry(stack, i));
     json_end_object(j);

@@ -116,11 +116,8 @@ static void write_process(struct json *j, const struct profile *p, process_id id
     text_field(j, "name", *name ? name : profile_text(p, process->comm));
     text_field(j, "command", profile_text(p, process->command));
     text_field(j, "python", profile_text(p, process->python_version));
-    json_key(j, "parent");
-    if (process->parent.ix)
+    if (json_known(j, "parent", process->parent.ix != 0))
         json_int(j, profile_see_process(p, process->parent)->pid);
-    else
-        json_null(j);
     json_end_object(j);
     free(name);
 }
@@ -147,11 +144,11 @@ static void write_processes(struct json *j, const struct report_json *r)
 static void write_leader(struct json *j, const struct ledger *l)
 {
     json_newline(j);
-    json_key(j, "leader");
     if (!l->leader) {
-        json_null(j);
+        json_string_field(j, "leader", NULL);
         return;
     }
+    json_key(j, "leader");
     json_object(j);
     json_string_field(j, "name", l->leader->noun);
     json_int_field(j, "threads", (int64_t)l->leader->n_threads);
@@ -282,11 +279,8 @@ static void write_functions(struct json *j, const struct report_source *s)
         begin_item(j);
         json_string_field(j, "name", f->frame.name);
         json_string_field(j, "file", f->frame.file);
-        json_key(j, "line");
-        if (f->frame.line)
+        if (json_known(j, "line", f->frame.line != 0))
             json_int(j, f->frame.line);
-        else
-            json_null(j);
         write_times(j, "self", &f->self);
         write_times(j, "total", &f->total);
         json_end_object(j);
@@ -299,18 +293,12 @@ static void write_functions(struct json *j, const struct report_source *s)
 static void write_holder(struct json *j, const struct wait *w)
 {
     const struct blocker *b = &w->side.blocker;
-    json_key(j, "holder");
-    if (b->pid <= 0) {
-        json_null(j);
+    if (!json_known(j, "holder", b->pid > 0))
         return;
-    }
     json_object(j);
     json_int_field(j, "pid", b->pid);
-    json_key(j, "tid");
-    if (b->tid > 0)
+    if (json_known(j, "tid", b->tid > 0))
         json_int(j, b->tid);
-    else
-        json_null(j);
     json_end_object(j);
 }
 

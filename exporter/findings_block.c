@@ -43,11 +43,8 @@ static void write_row(struct json *j, const struct ledger *l, const struct findi
     json_number(j, (double)f->ends_ns / NS_PER_S / (double)l->leader->n_threads);
     json_key(j, "ends");
     json_number(j, share_of(f->ends_ns, l->wall_ns - l->idle_ns));
-    json_key(j, "bound");
-    if (row->bound_ns)
+    if (json_known(j, "bound", row->bound_ns != 0))
         json_number(j, share_of(row->bound_ns, l->wall_ns - l->idle_ns));
-    else
-        json_null(j);
 }
 
 static void write_finding(struct json *j, const struct ledger *l, const struct finding *f)

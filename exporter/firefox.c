@@ -469,11 +469,8 @@ static void write_head(struct document *d, const struct thread_summary *t)
     json_null(j);
     json_key(j, "registerTime");
     json_number(j, ms(t->thread->start_ns));
-    json_key(j, "unregisterTime");
-    if (t->thread->ended)
+    if (json_known(j, "unregisterTime", t->thread->ended))
         json_number(j, ms(t->thread->end_ns));
-    else
-        json_null(j);
     key_array(d, "pausedRanges");
     json_end_array(j);
     json_string_field(j, "name", t->label);

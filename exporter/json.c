@@ -121,11 +121,16 @@ void json_null(struct json *j)
 
 void json_string_field(struct json *j, const char *key, const char *s)
 {
-    json_key(j, key);
-    if (s)
+    if (json_known(j, key, s != NULL))
         json_string(j, s);
-    else
+}
+
+bool json_known(struct json *j, const char *key, bool known)
+{
+    json_key(j, key);
+    if (!known)
         json_null(j);
+    return known;
 }
 
 void json_int_field(struct json *j, const char *key, int64_t value)

@@ -31,6 +31,8 @@ void json_raw(struct json *j, const char *value); /* VALUE is JSON that was writ
 void json_string_field(struct json *j, const char *key, const char *s); /* S may be NULL: null */
 void json_int_field(struct json *j, const char *key, int64_t value);
 void json_bool_field(struct json *j, const char *key, bool value);
+/* KEY, and null unless KNOWN.  Returns KNOWN: then the value is to follow. */
+bool json_known(struct json *j, const char *key, bool known);
 /* Where long lists may break, for readers with line tools: a newline before the next value. */
 void json_newline(struct json *j);
 /* Flushes.  Everything opened must be closed.  Returns 0 or the first negative errno of a write. */

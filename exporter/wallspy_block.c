@@ -294,32 +294,34 @@ static void end_list(struct json *j, size_t n)
         json_end_array(j);
 }
 
+/* Begins an item of a list of moments. */
+static void begin_moment(struct json *j, int64_t at_ns, uint64_t utc_ns)
+{
+    char utc[CLOCK_UTC_BYTES];
+    clock_utc_ms_text((int64_t)utc_ns, utc);
+    json_newline(j);
+    json_object(j);
+    json_int_field(j, "at_ns", at_ns);
+    json_string_field(j, "utc", utc);
+}
+
 /* What the user did meanwhile; absent where that is nothing. */
 static void write_moments(struct json *j, const struct profile *p)
 {
     size_t n_marks;
     size_t n_pauses;
-    char utc[CLOCK_UTC_BYTES];
     const struct user_mark *marks = profile_marks(p, &n_marks);
     const struct user_pause *pauses = profile_pauses(p, &n_pauses);
     begin_list(j, "marks", n_marks);
     for (size_t i = 0; i < n_marks; i++) {
-        clock_utc_ms_text((int64_t)marks[i].utc_ns, utc);
-        json_newline(j);
-        json_object(j);
-        json_int_field(j, "at_ns", marks[i].at_ns);
-        json_string_field(j, "utc", utc);
+        begin_moment(j, marks[i].at_ns, marks[i].utc_ns);
         json_string_field(j, "text", profile_text(p, marks[i].text));
         json_end_object(j);
     }
     end_list(j, n_marks);
     begin_list(j, "pauses", n_pauses);
     for (size_t i = 0; i < n_pauses; i++) {
-        clock_utc_ms_text((int64_t)pauses[i].utc_ns, utc);
-        json_newline(j);
-        json_object(j);
-        json_int_field(j, "at_ns", pauses[i].at_ns);
-        json_string_field(j, "utc", utc);
+        begin_moment(j, pauses[i].at_ns, pauses[i].utc_ns);
         json_int_field(j, "paused_ns", pauses[i].paused_ns);
         json_end_object(j);
     }
