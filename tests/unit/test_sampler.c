@@ -64,6 +64,46 @@ static pid_t blocked_child(void)
     return pid;
 }
 
+/* A child that is sampled. */
+struct watched {
+    pid_t pid;
+    struct mem *live;
+    struct sampler *s;
+};
+
+static struct watched add(pid_t pid, double rate_hz)
+{
+    const struct sampler_config config = {.rate_hz = rate_hz, .max_held = 1};
+    struct err err = {0};
+    struct watched w = {.pid = pid, .s = sampler_new(&config)};
+    ck_assert_int_eq(mem_live_open(&w.live, pid, &err), 0);
+    ck_assert_int_eq(sampler_add(w.s, pid, 0, w.live, &err), 0);
+    return w;
+}
+
+static void start(const struct watched *w)
+{
+    struct err err = {0};
+    ck_assert_int_eq(sampler_start(w->s, &err), 0);
+}
+
+static struct watched watch(pid_t pid, double rate_hz)
+{
+    struct watched w = add(pid, rate_hz);
+    start(&w);
+    return w;
+}
+
+/* The child lives on until it is killed. */
+static void unwatch(struct watched *w)
+{
+    sampler_free(w->s);
+    mem_free(w->live);
+    ck_assert_int_eq(waitpid(w->pid, NULL, WNOHANG), 0);
+    (void)kill(w->pid, SIGKILL);
+    ck_assert_int_eq(waitpid(w->pid, NULL, 0), w->pid);
+}
+
 /* Takes samples until none has come for TIMEOUT_MS.  Returns how many; *RET: the head of the last;
  * *RET_WORDS: its hook words. */
 static int samples(struct sampler *s, int timeout_ms, struct message *ret, uint32_t *ret_words)
@@ -87,29 +127,19 @@ static int samples(struct sampler *s, int timeout_ms, struct message *ret, uint3
 
 START_TEST(blocked_thread_is_read_again_for_a_new_hook)
 {
-    static const struct sampler_config config = {.rate_hz = 1000, .max_held = 1};
     static const struct capture_hook hook = {NULL,      hook_tick,      hook_capture,
                                              hook_undo, hook_is_python, hook_name};
-    struct err err = {0};
-    struct mem *live;
     struct message m;
     uint32_t words = 0;
-    pid_t pid = blocked_child();
-    ck_assert_int_eq(mem_live_open(&live, pid, &err), 0);
-    struct sampler *s = sampler_new(&config);
-    ck_assert_int_eq(sampler_add(s, pid, 0, live, &err), 0);
-    ck_assert_int_eq(sampler_start(s, &err), 0);
+    struct watched w = watch(blocked_child(), 1000);
+    struct sampler *s = w.s;
     ck_assert_int_ge(samples(s, 200, &m, &words), 1);
     ck_assert_uint_eq(words, 0);
     ck_assert_int_eq(samples(s, 100, &m, &words), 0);
     sampler_set_hook(s, 0, &hook);
     ck_assert_int_eq(samples(s, 200, &m, &words), 1);
     ck_assert_uint_eq(words, 1);
-    sampler_free(s);
-    mem_free(live);
-    ck_assert_int_eq(waitpid(pid, NULL, WNOHANG), 0);
-    (void)kill(pid, SIGKILL);
-    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+    unwatch(&w);
 }
 END_TEST
 
@@ -127,14 +157,8 @@ static void await_ticks(const struct sampler *s, uint64_t n)
 /* Neither a fork nor a flush in between makes it go on, and what it did not tick is not late. */
 START_TEST(a_pause_lasts_until_it_is_ended)
 {
-    static const struct sampler_config config = {.rate_hz = 100, .max_held = 1};
-    struct err err = {0};
-    struct mem *live;
-    pid_t pid = blocked_child();
-    ck_assert_int_eq(mem_live_open(&live, pid, &err), 0);
-    struct sampler *s = sampler_new(&config);
-    ck_assert_int_eq(sampler_add(s, pid, 0, live, &err), 0);
-    ck_assert_int_eq(sampler_start(s, &err), 0);
+    struct watched w = watch(blocked_child(), 100);
+    struct sampler *s = w.s;
     await_ticks(s, 1);
     ck_assert(sampler_pause(s));
     sampler_stay_paused(s);
@@ -154,10 +178,7 @@ START_TEST(a_pause_lasts_until_it_is_ended)
     int64_t since_ns = clock_now_ns() - begun_ns - paused_ns;
     int64_t late_ns = (int64_t)(counted(s, COUNT_LATE_TICKS) - late_before) * s->interval_ns;
     ck_assert_int_lt(late_ns, paused_ns / 2 + since_ns);
-    sampler_free(s);
-    mem_free(live);
-    (void)kill(pid, SIGKILL);
-    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+    unwatch(&w);
 }
 END_TEST
 
@@ -165,21 +186,12 @@ END_TEST
  * the flag already. */
 START_TEST(a_wake_up_for_nothing_is_over_at_once)
 {
-    static const struct sampler_config config = {.rate_hz = 20, .max_held = 1};
-    struct err err = {0};
-    struct mem *live;
-    pid_t pid = blocked_child();
-    ck_assert_int_eq(mem_live_open(&live, pid, &err), 0);
-    struct sampler *s = sampler_new(&config);
-    ck_assert_int_eq(sampler_add(s, pid, 0, live, &err), 0);
-    ck_assert_int_eq(sampler_start(s, &err), 0);
+    struct watched w = watch(blocked_child(), 20);
+    struct sampler *s = w.s;
     ck_assert_int_eq(write(s->wake_fd, &(uint64_t){1}, sizeof(uint64_t)), sizeof(uint64_t));
     (void)usleep(500000);
     ck_assert_uint_le(counters_get(sampler_counters(s), COUNT_TICKS), 15);
-    sampler_free(s);
-    mem_free(live);
-    (void)kill(pid, SIGKILL);
-    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+    unwatch(&w);
 }
 END_TEST
 
@@ -187,15 +199,9 @@ END_TEST
 START_TEST(what_has_held_is_told_when_asked)
 {
     enum { LEAST = 5, ALL = 2 };
-    static const struct sampler_config config = {.rate_hz = 1000, .max_held = 1};
-    struct err err = {0};
-    struct mem *live;
     size_t bytes;
-    pid_t pid = blocked_child();
-    ck_assert_int_eq(mem_live_open(&live, pid, &err), 0);
-    struct sampler *s = sampler_new(&config);
-    ck_assert_int_eq(sampler_add(s, pid, 0, live, &err), 0);
-    ck_assert_int_eq(sampler_start(s, &err), 0);
+    struct watched w = watch(blocked_child(), 1000);
+    struct sampler *s = w.s;
     while (counters_get(sampler_counters(s), COUNT_REPEATS) < LEAST)
         (void)usleep(1000); /* else the test runs out of time */
     sampler_flush(s);
@@ -219,10 +225,7 @@ START_TEST(what_has_held_is_told_when_asked)
         }
         ring_release(sampler_ring(s));
     }
-    sampler_free(s);
-    mem_free(live);
-    (void)kill(pid, SIGKILL);
-    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+    unwatch(&w);
 }
 END_TEST
 
@@ -271,54 +274,38 @@ static int messages_of(struct sampler *s, enum message_kind kind, int timeout_ms
 
 START_TEST(an_execve_is_told_when_the_ring_has_room_again)
 {
-    static const struct sampler_config config = {.rate_hz = 1000, .max_held = 1};
-    struct err err = {0};
-    struct mem *live;
     bool early;
-    pid_t pid = child_that_execs();
-    ck_assert_int_eq(mem_live_open(&live, pid, &err), 0);
-    struct sampler *s = sampler_new(&config);
+    struct watched w = add(child_that_execs(), 1000);
+    struct sampler *s = w.s;
     ring_free(s->ring);
     s->ring = ring_new(1 << 16);
-    ck_assert_int_eq(sampler_add(s, pid, 0, live, &err), 0);
     fill_ring(s);
-    ck_assert_int_eq(sampler_start(s, &err), 0);
+    start(&w);
     uint64_t refused = counters_get(sampler_counters(s), COUNT_RING_FULL);
     ck_assert_int_eq(write(exec_pipe[1], "", 1), 1);
     (void)usleep(300000);
     ck_assert_uint_gt(counters_get(sampler_counters(s), COUNT_RING_FULL), refused);
     ck_assert_int_eq(messages_of(s, MESSAGE_EXEC, 500, &early), 1);
     ck_assert(!early);
-    sampler_free(s);
-    mem_free(live);
-    (void)kill(pid, SIGKILL);
-    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+    unwatch(&w);
 }
 END_TEST
 
 START_TEST(the_end_of_a_flush_is_told_when_the_ring_has_room_again)
 {
-    static const struct sampler_config config = {.rate_hz = 1, .max_held = 1};
-    struct err err = {0};
-    struct mem *live;
     bool early;
-    pid_t pid = blocked_child();
-    ck_assert_int_eq(mem_live_open(&live, pid, &err), 0);
-    struct sampler *s = sampler_new(&config);
+    struct watched w = add(blocked_child(), 1);
+    struct sampler *s = w.s;
     ring_free(s->ring);
     s->ring = ring_new(1 << 16);
-    ck_assert_int_eq(sampler_add(s, pid, 0, live, &err), 0);
     fill_ring(s);
-    ck_assert_int_eq(sampler_start(s, &err), 0);
+    start(&w);
     sampler_flush(s);
     uint64_t refused = counters_get(sampler_counters(s), COUNT_RING_FULL);
     while (counters_get(sampler_counters(s), COUNT_RING_FULL) < refused + 4)
         (void)usleep(1000); /* else the test runs out of time */
     ck_assert_int_eq(messages_of(s, MESSAGE_FLUSHED, 500, &early), 1);
-    sampler_free(s);
-    mem_free(live);
-    (void)kill(pid, SIGKILL);
-    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+    unwatch(&w);
 }
 END_TEST
 
@@ -427,30 +414,22 @@ static uint32_t hook_signals(void *ctx, struct mem *recording, pid_t ns_tid, uin
  * take one first. */
 static void sample_signalled(bool takes_signals, uint64_t stops, uint64_t seen, uint64_t ret[2])
 {
-    static const struct sampler_config config = {.rate_hz = 1000, .max_held = 1};
     static const struct capture_hook hook = {.tick = hook_tick,
                                              .capture = hook_signals,
                                              .undo = hook_undo,
                                              .is_python = hook_is_python,
                                              .name = hook_name};
-    struct err err = {0};
-    struct mem *live;
-    pid_t pid = signalled = child_of_two(takes_signals);
-    ck_assert_int_eq(mem_live_open(&live, pid, &err), 0);
-    struct sampler *s = sampler_new(&config);
-    ck_assert_int_eq(sampler_add(s, pid, 0, live, &err), 0);
-    sampler_set_hook(s, 0, &hook);
-    ck_assert_int_eq(sampler_start(s, &err), 0);
-    const struct sampler_counters *c = sampler_counters(s);
+    signalled = child_of_two(takes_signals);
+    struct watched w = add(signalled, 1000);
+    sampler_set_hook(w.s, 0, &hook);
+    start(&w);
+    const struct sampler_counters *c = sampler_counters(w.s);
     while (counters_get(c, COUNT_STOPS) < stops || counters_get(c, COUNT_SIGNALS_IN_HOLDS) < seen ||
            (seen && !counters_get(c, COUNT_SIGNALS_AVOIDED)))
         (void)usleep(1000);
     ret[0] = counters_get(c, COUNT_SIGNALS_IN_HOLDS);
     ret[1] = counters_get(c, COUNT_SIGNALS_AVOIDED);
-    sampler_free(s);
-    mem_free(live);
-    (void)kill(pid, SIGKILL);
-    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+    unwatch(&w);
 }
 
 START_TEST(signals_in_holds_are_counted_and_avoided)
@@ -543,17 +522,11 @@ static uint64_t wait_for_proofs(struct sampler *s, uint64_t at_least)
 
 START_TEST(dormant_thread_that_runs_is_seen_at_the_next_tick)
 {
-    static const struct sampler_config config = {.rate_hz = 1000, .max_held = 1};
     const int64_t soon_ns = NS_PER_S; /* a few ticks, but on a busy machine */
-    struct err err = {0};
-    struct mem *live;
     struct message m;
     uint32_t words;
-    pid_t pid = child_of_dormant_threads();
-    ck_assert_int_eq(mem_live_open(&live, pid, &err), 0);
-    struct sampler *s = sampler_new(&config);
-    ck_assert_int_eq(sampler_add(s, pid, 0, live, &err), 0);
-    ck_assert_int_eq(sampler_start(s, &err), 0);
+    struct watched w = watch(child_of_dormant_threads(), 1000);
+    struct sampler *s = w.s;
     ck_assert_int_ge(samples(s, 600, &m, &words), SLEEPERS + 1);
     uint64_t proven = wait_for_proofs(s, 10);
     for (int i = 0; i < 3; i++) {
@@ -565,10 +538,7 @@ START_TEST(dormant_thread_that_runs_is_seen_at_the_next_tick)
         ck_assert_int_gt(m.until_ns, woken_ns - soon_ns);
         proven = wait_for_proofs(s, proven + 10);
     }
-    sampler_free(s);
-    mem_free(live);
-    (void)kill(pid, SIGKILL);
-    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+    unwatch(&w);
 }
 END_TEST
 
