@@ -11,6 +11,7 @@
 #include "summary/ranking.h"
 #include "summary/rule_words.h"
 #include "summary/slow_code.h"
+#include "summary/wait_text.h"
 
 /* The rules.  Of findings that explain about as much the earlier rule's comes first. */
 #define OF(cause) (1U << CAUSE_##cause)
@@ -451,10 +452,9 @@ static int64_t ends_ns(const struct ledger *l, const struct thread_group *group)
  * end is awaited. */
 static bool ends_chain(const struct ledger *l, const struct ledger_row *row)
 {
-    static const unsigned begins = OF(LOCK) | OF(PEER) | OF(CHILD);
-    return row->group != l->leader && row->waits_cause != CAUSE_JOIN &&
-           (row->way == LEDGER_READ ||
-            (row->way == LEDGER_MEANWHILE && begins >> row->waits_cause & 1));
+    bool begins =
+        row->way == LEDGER_READ || (row->way == LEDGER_MEANWHILE && wait_side_is_told(&row->via));
+    return begins && row->group != l->leader && row->waits_cause != CAUSE_JOIN;
 }
 
 /* The heaviest row of those in whom most of the leader's time ends by such a chain; NULL: none. */
