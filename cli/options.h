@@ -53,6 +53,7 @@ struct options {
     int64_t duration_ns; /* 0: until Ctrl-C or the target's exit */
     double max_overhead; /* share of its time that a thread may lose: 0.01 */
     uint64_t max_bytes;  /* of a recording in memory, and of each file */
+    int64_t ring_ns;     /* the last part of the time is kept; 0: all */
     bool subprocesses;   /* children are recorded, and theirs, too */
     bool gil;            /* only samples of threads that hold the GIL */
     bool tasks;          /* show which asyncio task runs */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "cli/known_file.h"
 #include "exporter/exporter.h"
 
@@ -259,6 +260,16 @@ static int set_size(struct options *o, const struct option_row *row, const char 
         return bad_value(row, value, "too little for the stacks of one program: give 4M or more",
                          err);
     o->max_bytes = bytes;
+    return 0;
+}
+
+static int set_ring(struct options *o, const struct option_row *row, const char *value,
+                    struct err *err)
+{
+    if (parse_duration(value, &o->ring_ns) < 0)
+        return bad_value(row, value, "not a time such as 30s, 10m or 1h", err);
+    if (o->ring_ns < NS_PER_S)
+        return bad_value(row, value, "too short to say much: give 1s or more", err);
     return 0;
 }
 
@@ -530,6 +541,13 @@ const struct option_row option_rows[] = {
      .help =
          "bound the recording, in memory and in each file: 64M, 1G (default 256M). At that size "
          "time lines become coarser, and no total is lost"},
+    {.name = "ring",
+     .value = "TIME",
+     .commands = FOR_RECORD,
+     .set = set_ring,
+     .help =
+         "keep only the last TIME of the recording, in memory and in each file: 10m. It may run "
+         "for days: wallspy ctl PID snapshot writes what is kept"},
     {.name = "freeze",
      .commands = FOR_DUMP,
      .set = set_flag,

@@ -16,6 +16,8 @@
 #include "cli/quality.h"
 #include "cli/report.h"
 #include "cli/terminal.h"
+#include "cli/window.h"
+#include "recording/recording_file.h"
 #include "target/proc.h"
 
 struct file {
@@ -401,7 +403,7 @@ static struct view_options view_of(const struct outputs *outputs, const struct f
 }
 
 /* RUNNING: as the request's. */
-static void explain(struct outputs *outputs, struct recording *r, struct sampler *running,
+static void explain(struct outputs *outputs, struct profile *p, struct sampler *running,
                     struct explanation *ret)
 {
     struct view_options *views = xcalloc(outputs->n + 1, sizeof *views);
@@ -412,7 +414,7 @@ static void explain(struct outputs *outputs, struct recording *r, struct sampler
         if (outputs->files[i].split)
             views[n++] = view_of(outputs, &outputs->files[i]);
     }
-    const struct explanation_request request = {.p = recording_profile(r),
+    const struct explanation_request request = {.p = p,
                                                 .views = views,
                                                 .n_views = n,
                                                 .verbose = outputs->options->verbose > 0,
@@ -424,7 +426,7 @@ static void explain(struct outputs *outputs, struct recording *r, struct sampler
 
 struct writing {
     const struct outputs *outputs;
-    struct recording *r;
+    const struct profile *p;
     const struct explanation *explanation;
     struct text *written;
     bool last; /* there is no later one: what is not written is lost */
@@ -433,8 +435,7 @@ struct writing {
 /* The rest of a file that grew.  Returns as try_file(); -EPIPE: it is to be written as others. */
 static int end_growing(const struct writing *w, int64_t *ret_bytes, bool *ret_kept, struct err *err)
 {
-    return growing_file_end(w->outputs->growing, recording_profile(w->r), report_discarded,
-                            ret_bytes, ret_kept, err);
+    return growing_file_end(w->outputs->growing, w->p, report_discarded, ret_bytes, ret_kept, err);
 }
 
 /* Returns 0, or a negative errno with ERR; RET_KEPT: that names a file that has the recording. */
@@ -447,9 +448,9 @@ static int try_file(const struct writing *w, const struct file *file,
     int error = output_begin(&out, target, report_discarded, err);
     if (error < 0)
         return error;
-    output_fail(out, exporter_write(target->exporter, recording_profile(w->r), &view,
-                                    &w->explanation->findings[file->view],
-                                    w->outputs->options->max_bytes, output_file(out), ret_notes));
+    output_fail(out,
+                exporter_write(target->exporter, w->p, &view, &w->explanation->findings[file->view],
+                               w->outputs->options->max_bytes, output_file(out), ret_notes));
     return output_commit(out, ret_bytes, ret_kept, err);
 }
 
@@ -508,11 +509,12 @@ static int write_file(const struct writing *w, const struct file *file,
     int64_t bytes = 0;
     bool kept = false;
     int error = -EPIPE;
-    if (w->last && growing_file_is_of(w->outputs->growing, target))
+    bool grew = w->last && growing_file_is_of(w->outputs->growing, target);
+    if (grew && !w->outputs->options->ring_ns) /* what is left of a ring is written anew */
         error = end_growing(w, &bytes, &kept, &err);
     if (error == -EPIPE) {
         error = try_file(w, file, target, ret_notes, &bytes, &kept, &err);
-        if (error == 0 && w->last && growing_file_is_of(w->outputs->growing, target))
+        if (error == 0 && grew)
             growing_file_remove(w->outputs->growing);
     }
     if (error == -ECANCELED)
@@ -520,7 +522,7 @@ static int write_file(const struct writing *w, const struct file *file,
     else if (error < 0)
         say_failed(w, file, &err, kept);
     else if (target->descriptor < 0)
-        outputs_say_written(target, bytes, recording_elapsed_ns(w->r));
+        outputs_say_written(target, bytes, profile_end_ns(w->p));
     if (error == 0 && !target->in_place)
         note_written(w, target->path);
     return error;
@@ -549,9 +551,9 @@ int outputs_write(struct outputs *outputs, struct recording *r, struct explanati
     int first = 0;
     struct export_notes all = {0};
     assign_all(outputs, recording_profile(r));
-    explain(outputs, r, NULL, ret);
+    explain(outputs, recording_profile(r), NULL, ret);
     text_clear(&outputs->written);
-    const struct writing w = {outputs, r, ret, &outputs->written, true};
+    const struct writing w = {outputs, recording_profile(r), ret, &outputs->written, true};
     for (size_t i = 0; i < outputs->n; i++) {
         struct export_notes notes = {0};
         const struct file *file = &outputs->files[i];
@@ -571,22 +573,29 @@ static bool all_in_place(const struct outputs *outputs)
     return true;
 }
 
-int outputs_snapshot(struct outputs *outputs, struct recording *r)
+/* What a snapshot shows of P: of a ring a copy of its last part, in *RET_COPY. */
+static struct profile *shown_of(const struct outputs *outputs, struct profile *p,
+                                struct profile **ret_copy, struct err *err)
+{
+    int64_t unused;
+    *ret_copy = NULL;
+    quality_measure(p, &outputs->options->view);
+    if (!outputs->options->ring_ns)
+        return p;
+    *ret_copy = recording_copy(p, err);
+    if (*ret_copy)
+        (void)window_cut_ring(*ret_copy, &outputs->options->view, &unused);
+    return *ret_copy;
+}
+
+/* Returns the first error. */
+static int write_snapshot(struct outputs *outputs, struct profile *p, struct sampler *running)
 {
     int first = 0;
     struct explanation explanation;
-    if (all_in_place(outputs)) {
-        text_clear(&outputs->written);
-        terminal_warn("no snapshot: its name comes from the output's, and -o names no file");
-        return 0;
-    }
-    outputs->snapshots++;
-    text_clear(&outputs->written);
-    recording_snapshot(r);
-    quality_measure(recording_profile(r), &outputs->options->view);
-    assign_all(outputs, recording_profile(r));
-    explain(outputs, r, recording_sampler(r), &explanation);
-    const struct writing w = {outputs, r, &explanation, &outputs->written, false};
+    assign_all(outputs, p);
+    explain(outputs, p, running, &explanation);
+    const struct writing w = {outputs, p, &explanation, &outputs->written, false};
     for (size_t i = 0; i < outputs->n; i++) {
         struct output_target target = outputs->files[i].target;
         struct text path = {0};
@@ -598,8 +607,27 @@ int outputs_snapshot(struct outputs *outputs, struct recording *r)
         text_release(&path);
     }
     explanation_release(&explanation);
-    recording_snapshot_over(r);
     return first;
+}
+
+int outputs_snapshot(struct outputs *outputs, struct recording *r)
+{
+    struct profile *copy;
+    struct err err = {0};
+    text_clear(&outputs->written);
+    if (all_in_place(outputs)) {
+        terminal_warn("no snapshot: its name comes from the output's, and -o names no file");
+        return 0;
+    }
+    outputs->snapshots++;
+    recording_snapshot(r);
+    struct profile *p = shown_of(outputs, recording_profile(r), &copy, &err);
+    int error = p ? write_snapshot(outputs, p, recording_sampler(r)) : -ENOMEM;
+    if (!p)
+        terminal_error("no snapshot: %s", err.text);
+    profile_free(copy);
+    recording_snapshot_over(r);
+    return error;
 }
 
 const char *outputs_written(const struct outputs *outputs)

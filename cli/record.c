@@ -25,6 +25,8 @@
 #include "cli/thread_check.h"
 #include "cli/unsampled.h"
 #include "cli/watchdog.h"
+#include "cli/window.h"
+#include "profile/ageing.h"
 #include "sampler/launch.h"
 #include "target/cgroup.h"
 #include "target/memory_limit.h"
@@ -103,8 +105,12 @@ static struct recording_config configure(const struct options *o)
         .gil_only = o->gil,
         .tasks = o->tasks,
     };
-    return (struct recording_config){sampler, stacks, o->max_bytes, o->subprocesses,
-                                     watchdog_has_left};
+    return (struct recording_config){.sampler = sampler,
+                                     .stacks = stacks,
+                                     .max_bytes = o->max_bytes,
+                                     .keep_ns = o->ring_ns,
+                                     .follow = o->subprocesses,
+                                     .has_left = watchdog_has_left};
 }
 
 static int start(struct record *r)
@@ -198,6 +204,19 @@ static void print_rate(struct record *r)
         terminal_info(
             "overhead above %g%% of a thread's time: rate lowered to %.0f Hz (--max-overhead)",
             100 * r->options->max_overhead, rate_hz);
+}
+
+/* Once, as well: the ring has no room for all the time that was asked for. */
+static void print_ring(struct record *r)
+{
+    int64_t kept_ns = profile_kept_ns(recording_profile(r->recording));
+    if (r->step_printed || kept_ns == r->options->ring_ns)
+        return;
+    r->step_printed = true;
+    struct text kept = {0};
+    text_add_span(&kept, (double)kept_ns / NS_PER_S);
+    terminal_info("--max-size has no room for so much of --ring: the last %s are kept", kept.s);
+    text_release(&kept);
 }
 
 /* Once, as well. */
@@ -355,7 +374,10 @@ static void sample(struct record *r)
         else if (printed && !r->options->no_progress)
             report_progress(r->recording);
         print_rate(r);
-        print_step(r);
+        if (r->options->ring_ns)
+            print_ring(r);
+        else
+            print_step(r);
         if (!r->options->subprocesses)
             unsampled_look(&r->unsampled);
     }
@@ -374,6 +396,20 @@ static void report_throttling(struct record *r)
         return;
     profile_set_number(p, METRIC_THROTTLED_PERIODS, (double)(now.periods - r->throttled.periods));
     profile_set_number(p, METRIC_THROTTLED_S, (double)(now.ns - r->throttled.ns) / NS_PER_S);
+}
+
+/* Of a ring the last part of the time is left. */
+static void cut_ring(const struct record *r, struct profile *p)
+{
+    int64_t whole_ns;
+    if (!window_cut_ring(p, &r->options->view, &whole_ns))
+        return;
+    struct text kept = {0};
+    text_add_span(&kept, (double)profile_end_ns(p) / NS_PER_S);
+    text_add(&kept, " of ");
+    text_add_span(&kept, (double)whole_ns / NS_PER_S);
+    terminal_info("kept: the last %s (--ring)", kept.s);
+    text_release(&kept);
 }
 
 static bool have_ended(const struct record *r)
@@ -462,6 +498,7 @@ static int finish(struct record *r)
     report_throttling(r);
     struct profile *p = recording_profile(r->recording);
     quality_measure(p, &r->options->view);
+    cut_ring(r, p);
     bool sampled = profile_number(p, METRIC_STACKS_MADE) > 0;
     if (sampled && r->options->view.no_native && !runs_python(p))
         terminal_warn("no CPython was found: there is nothing to show without native frames; leave "

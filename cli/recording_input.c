@@ -10,19 +10,22 @@
 #include "base/text.h"
 #include "cli/quality.h"
 #include "cli/terminal.h"
+#include "cli/window.h"
 #include "recording/recording_file.h"
 
-static void say_cut(const char *path, bool grows, const struct profile *p)
+/* RING: of a ring that has gone round. */
+static void say_cut(const char *path, bool grows, bool ring, const struct profile *p)
 {
     struct text tame = {0};
+    const char *part = ring ? "last" : "first";
     text_add_tame(&tame, path, strlen(path));
     double end_s = (double)profile_end_ns(p) / NS_PER_S;
     if (grows)
-        terminal_warn("%s is still being written: this is its first %.1f s.", tame.s, end_s);
+        terminal_warn("%s is still being written: this is its %s %.1f s.", tame.s, part, end_s);
     else
         terminal_warn("%s is no whole recording: wallspy ended before it, or the file could not "
-                      "grow. This is its first %.1f s.",
-                      tame.s, end_s);
+                      "grow. This is its %s %.1f s.",
+                      tame.s, part, end_s);
     text_release(&tame);
 }
 
@@ -39,8 +42,10 @@ static struct profile *read_one(const char *path, const struct view_options *vie
                       grows ? "yet" : "before wallspy ended");
         return profile_free(p);
     }
-    say_cut(path, grows, p);
     quality_measure(p, view);
+    int64_t unused;
+    bool ring = window_cut_ring(p, view, &unused);
+    say_cut(path, grows, ring, p);
     return p;
 }
 

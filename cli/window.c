@@ -125,6 +125,31 @@ static void add_notes(struct text *out, const struct profile_cut *cut)
                   seconds(cut->step_ns));
 }
 
+static void cut(struct profile *p, const struct view_options *view, int64_t from_ns, int64_t to_ns,
+                struct profile_cut *ret)
+{
+    bool doubted = *profile_metadata_text(p, "cpu_check") != '\0';
+    profile_cut(p, from_ns, to_ns, ret);
+    quality_measure(p, view);
+    /* A process's clock is known of the whole recording: its part is a share, which says nothing
+     * against the threads' counts where those of the whole agreed. */
+    if (!doubted)
+        profile_forget_metadatum(p, "cpu_check");
+}
+
+bool window_cut_ring(struct profile *p, const struct view_options *view, int64_t *ret_whole_ns)
+{
+    static const double rounded_s = 0.001; /* as it is kept */
+    struct profile_cut unused;
+    double kept_s = profile_number(p, METRIC_RING_S);
+    int64_t end_ns = profile_end_ns(p);
+    *ret_whole_ns = end_ns;
+    if (kept_s < rounded_s || seconds(end_ns) <= kept_s + rounded_s)
+        return false;
+    cut(p, view, end_ns - (int64_t)(kept_s * NS_PER_S), end_ns, &unused);
+    return true;
+}
+
 int window_cut(const struct options *o, struct profile *p, struct window *ret, struct err *err)
 {
     *ret = (struct window){.to_ns = profile_end_ns(p), .whole_ns = profile_end_ns(p)};
@@ -134,14 +159,8 @@ int window_cut(const struct options *o, struct profile *p, struct window *ret, s
     int r = window_of(o, p, &ret->from_ns, &ret->to_ns, err);
     if (r < 0)
         return r;
-    bool doubted = *profile_metadata_text(p, "cpu_check") != '\0';
     ret->asked = true;
-    profile_cut(p, ret->from_ns, ret->to_ns, &ret->cut);
-    quality_measure(p, &o->view);
-    /* A process's clock is known of the whole recording: its part is a share, which says nothing
-     * against the threads' counts where those of the whole agreed. */
-    if (!doubted)
-        profile_forget_metadatum(p, "cpu_check");
+    cut(p, &o->view, ret->from_ns, ret->to_ns, &ret->cut);
     return 0;
 }
 

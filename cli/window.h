@@ -16,6 +16,9 @@ struct window {
 };
 /* Cuts P to it; nothing is done where O asks for all of it.  Returns as window_of() does. */
 int window_cut(const struct options *o, struct profile *p, struct window *ret, struct err *err);
+/* Cuts P, which has ended, to what a ring keeps (profile/ageing.h).  False: that is all of it.
+ * *RET_WHOLE_NS: its time before. */
+bool window_cut_ring(struct profile *p, const struct view_options *view, int64_t *ret_whole_ns);
 /* Appends what was taken of P, which is cut, a line without its end; nothing of all.  BRIEF:
  * in one line, with what matters most of what is not exact. */
 void window_add_words(struct text *out, const struct profile *p, const struct window *w,

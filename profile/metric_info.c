@@ -40,6 +40,10 @@ static const struct metric_info infos[METRIC_COUNT] = {
          .meaning =
              "The time for which the recording was paused (`wallspy ctl pause`, Ctrl-Z). It is in "
              "no other number, and the recording's time stands still meanwhile."},
+    [METRIC_RING_S] = {"ring_s", UNIT_S,
+                       .meaning = "The last part of its time that the recording keeps (`--ring`); "
+                                  "0: it keeps all. Less than was asked for where `--max-size` has "
+                                  "no room for that. Counts of this list are of the whole time."},
     [METRIC_MARKS_DROPPED] = {"marks_dropped", UNIT_COUNT, .effect = EFFECT_NOTE,
                               .words = "%.0f marks dropped",
                               .meaning =

@@ -451,6 +451,7 @@ void profile_end(struct profile *p, int64_t end_ns)
 void profile_count_threads(struct profile *p)
 {
     profile_set_number(p, METRIC_TIME_STEP_S, (double)p->threads.exact.step_ns / NS_PER_S);
+    profile_set_number(p, METRIC_RING_S, (double)p->threads.keep_ns / NS_PER_S);
     profile_set_number(p, METRIC_THREADS_FOLDED, (double)p->threads.n_folded);
     profile_set_number(p, METRIC_THREADS_WITHOUT_A_SAMPLE, (double)p->threads.n_without_a_run);
 }

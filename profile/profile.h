@@ -129,10 +129,10 @@ void profile_end_thread(struct profile *p, thread_id id, int64_t end_ns);
 
 /* ---- the whole ---- */
 /* Sets the end of all time lines, nanoseconds since the origin, each run's `counted_ns`, and the
- * numbers METRIC_TIME_STEP_S, METRIC_THREADS_FOLDED, METRIC_THREADS_WITHOUT_A_SAMPLE. */
+ * numbers of profile_count_threads(). */
 void profile_end(struct profile *p, int64_t end_ns);
 int64_t profile_end_ns(const struct profile *p);
-void profile_count_threads(struct profile *p); /* sets those three numbers as of now */
+void profile_count_threads(struct profile *p); /* sets those of time and threads as of now */
 
 /* Numbers about the recording, for the output's "wallspy" block and --stats. */
 void profile_set_number(struct profile *p, enum metric m, double value);

@@ -88,17 +88,24 @@ static bool has_room(const struct thread_table *t, const struct profile_thread *
     return bytes(t) + more * sizeof *thread->runs <= t->limit;
 }
 
+static void join_inexact(struct thread_table *t, struct profile_thread *thread)
+{
+    size_t had = thread->n_runs;
+    if (had < 2)
+        return;
+    thread->n_runs = thread->n_folded ? runs_join(thread->runs, had, INT64_MAX)
+                                      : runs_coarsen(thread->runs, had, &t->exact);
+    if (thread->n_runs < had)
+        thread->remade = ++t->remade;
+    set_capacity(t, thread, thread->n_runs);
+}
+
 /* Within a step the order is lost, and with it what was counted until a mark. */
 static void join_runs(struct thread_table *t, struct profile_thread *thread)
 {
     thread->n_marks = 0;
     set_mark_capacity(t, thread, 0);
-    thread->remade = ++t->remade;
-    if (thread->n_runs < 2)
-        return;
-    thread->n_runs = thread->n_folded ? runs_join(thread->runs, thread->n_runs, INT64_MAX)
-                                      : runs_coarsen(thread->runs, thread->n_runs, &t->exact);
-    set_capacity(t, thread, thread->n_runs);
+    join_inexact(t, thread);
 }
 
 /* Whom a program with ever new locks or processes waits for would make each run one of its own. */
@@ -152,12 +159,60 @@ static void choose_exact(struct thread_table *t, int64_t newest_ns)
         thin_out_exact(e, newest_ns, false);
 }
 
+/* ---- a ring ---- */
+
+static void drop_marks_before(struct profile_thread *thread, int64_t ns)
+{
+    size_t n = 0;
+    while (n < thread->n_marks && thread->marks[n].at_ns < ns)
+        n++;
+    thread->n_marks -= n;
+    for (size_t i = 0; n && i < thread->n_marks; i++)
+        thread->marks[i] = thread->marks[i + n];
+}
+
+/* What is before NS becomes sums. */
+static void forget_order(struct thread_table *t, int64_t ns)
+{
+    t->exact =
+        (struct exact_time){.step_ns = (int64_t)LAST_STEP_S * NS_PER_S,
+                            .since_ns = max_i64(ns, t->exact.step_ns ? t->exact.since_ns : 0)};
+    for (size_t i = 0; i < t->n; i++)
+        if (!t->items[i].n_folded) {
+            drop_marks_before(&t->items[i], t->exact.since_ns);
+            join_inexact(t, &t->items[i]);
+        }
+}
+
+void thread_table_age(struct thread_table *t, int64_t now_ns)
+{
+    int64_t late_ns = NS_PER_S; /* the end of the time lines may be before NOW_NS, by less */
+    int64_t since_ns = t->exact.step_ns ? t->exact.since_ns : 0;
+    int64_t before_ns = now_ns - t->keep_ns - late_ns;
+    if (before_ns - since_ns >= t->keep_ns / 4)
+        forget_order(t, before_ns);
+}
+
+/* Until half of the limit is free.  False: not even for a second is there so much room. */
+static bool shorten_ring(struct thread_table *t, int64_t newest_ns)
+{
+    while (bytes(t) > t->limit / 2 && t->keep_ns >= 2 * NS_PER_S) {
+        t->keep_ns /= 2;
+        forget_order(t, newest_ns - t->keep_ns);
+    }
+    return bytes(t) <= t->limit / 2;
+}
+
+/* ---- room, again ---- */
+
 /* Until half of the limit is free, so that this is not soon due again.  The runs since the last
  * time are still fine, so the present step is tried first.  Where a step of a minute does not make
  * room enough the exact time goes, too.  Different stacks stay different, however long the step. */
 static void coarsen(struct thread_table *t)
 {
     int64_t newest = newest_ns(t);
+    if (t->keep_ns && shorten_ring(t, newest))
+        return;
     choose_exact(t, newest);
     for (;; t->exact.step_ns *= 2) {
         int64_t step_s = t->exact.step_ns / NS_PER_S;

@@ -1,7 +1,8 @@
 /* The threads of a profile and their time lines, within a bound.  At the bound the time lines
  * become coarser (runs.h), by steps of a second first, then of two, four and so on, but for some
  * windows of time, which have a quarter of the bound (exact_time.h).  Where more threads have ended
- * than may have a row each, those that ended first become one per process and name.  Private to
+ * than may have a row each, those that ended first become one per process and name.  Of a ring
+ * (ageing.h) the oldest time loses its order instead, and the ring gets shorter.  Private to
  * profile/. */
 #pragma once
 
@@ -19,6 +20,7 @@ struct thread_table {
     size_t limit, run_bytes; /* LIMIT 0: none */
     size_t most_ended;       /* threads with a row each */
     struct exact_time exact;
+    int64_t keep_ns;          /* the order of what is older is not kept; 0: of nothing */
     bool full;                /* no step makes enough room */
     uint64_t n_folded;        /* ended threads that were folded into one per name */
     uint64_t n_without_a_run; /* ended so, and left out */
@@ -45,6 +47,9 @@ void thread_table_force_run(struct thread_table *t, thread_id id, const struct r
 void thread_table_append_run(struct thread_table *t, thread_id id, const struct run *run);
 /* Keeps the thread's counts as of AT_NS; of many it keeps every second. */
 void thread_table_mark_counts(struct thread_table *t, thread_id id, int64_t at_ns);
+/* NOW_NS of the time have passed: what is older than KEEP_NS, which is set, loses its order, as
+ * soon as that is a quarter of it. */
+void thread_table_age(struct thread_table *t, int64_t now_ns);
 /* Shares the counts of each process's threads over their runs (weights.h). */
 void thread_table_scale_weights(struct thread_table *t);
 /* ID's time line ends here; its id may be another thread's from now on. */

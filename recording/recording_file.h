@@ -11,6 +11,8 @@
  * all.  Returns 0, or a negative errno: with ERR if SQLite is the cause, of a write else. */
 int recording_file_write(const struct profile *p, const bool *processes, FILE *out,
                          struct err *err);
+/* A copy of P, which has ended, as whoever reads its file gets it.  NULL with ERR. */
+struct profile *recording_copy(const struct profile *p, struct err *err);
 /* Is the file PATH one of SQLite's, by its first bytes? */
 bool recording_file_is(const char *path);
 /* The profile of the file PATH, which has ended.  The file may be hostile, or cut, or another

@@ -104,9 +104,10 @@ static void store_entry(void *store, const char *bytes, size_t len)
         store_take(store, &entry);
 }
 
-int recording_file_write(const struct profile *p, const bool *processes, FILE *out, struct err *err)
+/* Returns as store_end(). */
+static int put_all(struct store *store, const struct profile *p, const bool *processes,
+                   struct err *err)
 {
-    struct store *store = store_new();
     struct sink *s = sink_new(p, (struct sink_to){store_entry, store});
     put_facts(s, p);
     put_moments(s, p);
@@ -114,9 +115,28 @@ int recording_file_write(const struct profile *p, const bool *processes, FILE *o
     put_waits(s, p);
     put_threads(s, p, processes);
     sink_free(s);
-    int r = store_end(store, profile_end_ns(p), err);
+    return store_end(store, profile_end_ns(p), err);
+}
+
+int recording_file_write(const struct profile *p, const bool *processes, FILE *out, struct err *err)
+{
+    struct store *store = store_new();
+    int r = put_all(store, p, processes, err);
     if (r == 0)
         r = write_bytes(store, out, err);
     store_free(store);
     return r;
+}
+
+struct profile *recording_copy(const struct profile *p, struct err *err)
+{
+    size_t len = 0;
+    struct profile *copy = NULL;
+    struct store *store = store_new();
+    const unsigned char *bytes =
+        put_all(store, p, NULL, err) == 0 ? store_bytes(store, &len) : NULL;
+    if (bytes)
+        copy = recording_bytes_read(bytes, len, "the copy", err);
+    store_free(store);
+    return copy;
 }

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/minmax.h"
+#include "profile/ageing.h"
 #include "profile/kept.h"
 #include "profile/moments.h"
 #include "target/elf_store.h"
@@ -121,6 +122,8 @@ struct recording *recording_new(const struct recording_config *config)
     struct recording *r = xcalloc(1, sizeof *r);
     r->config = *config;
     r->profile = profile_new(config->max_bytes);
+    if (config->keep_ns)
+        profile_keep_last(r->profile, config->keep_ns);
     facts_of_host(r->profile);
     r->sampler = sampler_new(&config->sampler);
     r->naming.sampler = r->sampler;
@@ -391,6 +394,7 @@ bool recording_work(struct recording *r)
                      n == MESSAGES_AT_ONCE || now_ns >= end_ns, total, now_ns);
     if (n == 0)
         process_set_refresh(&r->processes, now_ns);
+    profile_age(r->profile, recording_running_ns(r));
     evidence_look(r->evidence);
     usage_look_around(&r->usage, r->profile, r->timelines, r->n_timelines);
     if (!r->config.sampler.max_cpus) /* under a quota the CPU is better spent on samples */

@@ -14,6 +14,7 @@ struct recording_config {
     struct sampler_config sampler;
     struct stack_options stacks;
     uint64_t max_bytes; /* of the profile; 0: any */
+    int64_t keep_ns;    /* the last part of the time that the profile keeps; 0: all */
     bool follow;        /* record the children, and theirs, too */
     /* Asked between two pieces of work, may be NULL.  True, once: this process was forked to go on
      * alone, and has no other thread. */

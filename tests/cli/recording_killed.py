@@ -1,6 +1,7 @@
 """A recording that grows survives the end of wallspy, of the process that writes it, of both, and
 of the room on its disk; the target does not notice.  Times are random: WALLSPY_SEED."""
 import contextlib
+import json
 import os
 import pathlib
 import random
@@ -270,6 +271,58 @@ class Grows(GrowingTest):
         self.assertEqual(said.count("there is no room on its disk"), 1, said)
         self.report(growing.part if growing.part.exists() else growing.path)
         assert_unharmed(growing.target)
+
+
+class Ring(GrowingTest):
+    """The last 2 s of a recording are kept, in each of its files."""
+    KEPT_S = 2
+
+    def ring_of(self, path):
+        """How long it is, by its file."""
+        with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as file:
+            return file.execute("SELECT value FROM meta WHERE key = 'end_ns'").fetchone()[0] / 1e9
+
+    def test_a_snapshot_and_the_end_have_the_last_seconds(self):
+        growing = self.grow(".", "--ring", f"{self.KEPT_S}s", "-o", "run.json")
+        growing.wait_until(4)
+        done = call([programs["wallspy"], "ctl", growing.process.pid, "snapshot"])
+        self.assertEqual(done.code, 0, done.stderr)
+        growing.wait_until(6)
+        self.assertIn("run.wallspy.part is still being written: this is its last 2.0 s.",
+                      self.report("run.wallspy"))
+        growing.process.send_signal(signal.SIGINT)
+        said = growing.ends()
+        self.assertEqual(growing.process.returncode, 0, said)
+        self.assertIn("quality ok", said)
+        self.assertNotIn("order in time", said)
+        self.assertRegex(said, r"kept: the last 2 s of [\d.]+ s \(--ring\)")
+        for name in "run.wallspy", "run.snap1.wallspy":
+            self.check_sums(name, 1)
+            self.assertAlmostEqual(self.ring_of(name), self.KEPT_S, delta=0.001, msg=name)
+            self.assertEqual(self.report(name), "")
+        for name in "run.json", "run.snap1.json":
+            made = json.loads(pathlib.Path(name).read_text(encoding="utf-8"))
+            ends_us = [profile["endValue"] for profile in made["profiles"]
+                       if profile["name"].startswith("main ")]
+            self.assertAlmostEqual(max(ends_us) / 1e6, self.KEPT_S, delta=0.001, msg=name)
+        self.assertFalse(growing.part.exists())
+        assert_unharmed(growing.target)
+
+    def test_one_that_is_killed_has_them_too(self):
+        growing = self.grow(".", "--ring", f"{self.KEPT_S}s")
+        growing.wait_until(6)
+        for pid in growing.writer, growing.process.pid:
+            os.kill(pid, signal.SIGKILL)
+        growing.ends()
+        self.assertIn("This is its last 2.0 s.", self.report("run.wallspy"))
+        assert_unharmed(growing.target)
+
+    def test_a_short_one_has_all(self):
+        growing = self.grow(".", "--ring", "1h")
+        growing.wait_until(COMMITTED_S)
+        growing.process.send_signal(signal.SIGINT)
+        self.assertNotIn("kept:", growing.ends())
+        self.assertGreater(self.check_sums("run.wallspy", 1), COMMITTED_S - 0.5)
 
 
 if __name__ == "__main__":

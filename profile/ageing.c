@@ -1,0 +1,20 @@
+#include "profile/ageing.h"
+
+#include "profile/profile_private.h"
+
+void profile_keep_last(struct profile *p, int64_t ns)
+{
+    p->threads.keep_ns = ns;
+    profile_count_threads(p);
+}
+
+int64_t profile_kept_ns(const struct profile *p)
+{
+    return p->threads.keep_ns;
+}
+
+void profile_age(struct profile *p, int64_t now_ns)
+{
+    if (p->threads.keep_ns)
+        thread_table_age(&p->threads, now_ns);
+}
