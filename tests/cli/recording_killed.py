@@ -126,6 +126,16 @@ class Killed(GrowingTest):
             growing.path.unlink()
         self.assertEqual(growing.part.exists(), who == "both")
         self.check_cut(growing, growing.part if who == "both" else growing.path, killed_s)
+        if who == "both":
+            self.check_made_whole(growing.part)
+
+    def check_made_whole(self, part):
+        whole = pathlib.Path(part.parent, "whole.wallspy")
+        done = call([programs["wallspy"], "export", part, "-o", whole])
+        self.assertEqual(done.code, 0, done.stderr)
+        self.check_sums(whole, 1)
+        self.assertEqual(self.report(whole), "")
+        self.assertEqual(os.listdir(whole.parent).count(f"{whole.name}-wal"), 0)
 
     def check_writer_killed(self, growing):
         said = growing.ends()
