@@ -234,6 +234,14 @@ static void print_step(struct record *r)
     text_release(&step);
 }
 
+static void print_room(struct record *r)
+{
+    if (r->options->ring_ns)
+        print_ring(r);
+    else
+        print_step(r);
+}
+
 /* Ctrl-Z: stops as any job does, but with no thread of the target held.  False: a thread that waits
  * for a page may be held at any time, so wallspy must not stop now. */
 static bool suspend(struct recording *recording)
@@ -374,10 +382,7 @@ static void sample(struct record *r)
         else if (printed && !r->options->no_progress)
             report_progress(r->recording);
         print_rate(r);
-        if (r->options->ring_ns)
-            print_ring(r);
-        else
-            print_step(r);
+        print_room(r);
         if (!r->options->subprocesses)
             unsampled_look(&r->unsampled);
     }

@@ -196,7 +196,7 @@ void thread_table_age(struct thread_table *t, int64_t now_ns)
 /* Until half of the limit is free.  False: not even for a second is there so much room. */
 static bool shorten_ring(struct thread_table *t, int64_t newest_ns)
 {
-    while (bytes(t) > t->limit / 2 && t->keep_ns >= 2 * NS_PER_S) {
+    while (bytes(t) > t->limit / 2 && t->keep_ns / 2 >= NS_PER_S) {
         t->keep_ns /= 2;
         forget_order(t, newest_ns - t->keep_ns);
     }

@@ -8,7 +8,11 @@
 
 static const int64_t S = NS_PER_S;
 
-enum { MAIN = 100, ASLEEP, EARLY, ALL_S = 100, KEPT_S = 10, TURNS = 50 };
+enum { MAIN = 100, ASLEEP, EARLY };
+enum { ALL_S = 100, KEPT_S = 10, TURNS = 50 };
+static const size_t runs_a_second = (size_t)TURNS * 2;
+static const int64_t run_ns = (int64_t)10 * NS_PER_MS;
+static const int64_t work_ns = (int64_t)8 * NS_PER_MS; /* of each other run, by the kernel */
 
 /* A second in turns of 20 ms, each seen to run for half of it, which the kernel says was less. */
 static void add_second(struct profile_builder *b, thread_id main, int64_t second)
@@ -39,7 +43,7 @@ static struct profile *make(size_t limit, int64_t keep_s)
         profile_age(b.p, (second + 1) * S);
     }
     thread_id asleep = builder_thread(&b, ASLEEP, "asleep"); /* its only run comes at its end */
-    builder_run(&b, asleep, "main!app > futex [blocked]", ALL_S * 1000, 0);
+    builder_run(&b, asleep, "main!app > futex [blocked]", (int64_t)ALL_S * 1000, 0);
     profile_end(b.p, ALL_S * S);
     return b.p;
 }
@@ -64,10 +68,10 @@ START_TEST(what_is_older_is_sums)
 {
     struct profile *p = make(0, KEPT_S);
     const struct profile_thread *main = find(p, MAIN);
-    ck_assert_uint_ge(main->n_runs, KEPT_S * TURNS * 2);
-    ck_assert_uint_le(main->n_runs, (KEPT_S + 1) * TURNS * 2 * 5 / 4 + 10);
+    ck_assert_uint_ge(main->n_runs, KEPT_S * runs_a_second);
+    ck_assert_uint_le(main->n_runs, (KEPT_S + 1) * runs_a_second * 5 / 4 + 10);
     ck_assert_int_eq(wall_of(main), ALL_S * S);
-    ck_assert_int_eq(main->counts.ns[COUNTED_CPU], ALL_S * S * 4 / 10);
+    ck_assert_int_eq(main->counts.ns[COUNTED_CPU], work_ns * TURNS * ALL_S);
     ck_assert_int_eq(main->runs[0].start_ns, 0);
     ck_assert_uint_le(main->n_marks, (KEPT_S + 1) * 5 / 4 + 1); /* one a second */
     ck_assert_int_eq(profile_kept_ns(p), KEPT_S * S);
@@ -76,15 +80,19 @@ START_TEST(what_is_older_is_sums)
 }
 END_TEST
 
+static void check_same_run(const struct run *kept, const struct run *whole)
+{
+    ck_assert_int_eq(kept->start_ns, whole->start_ns);
+    ck_assert_int_eq(kept->weights.wall_ns, whole->weights.wall_ns);
+    ck_assert_int_eq(kept->weights.counted_ns, whole->weights.counted_ns);
+    ck_assert_int_eq(kept->state, whole->state);
+}
+
 static void check_same(const struct profile_thread *kept, const struct profile_thread *whole)
 {
     ck_assert_uint_eq(kept->n_runs, whole->n_runs);
-    for (size_t i = 0; i < kept->n_runs; i++) {
-        ck_assert_int_eq(kept->runs[i].start_ns, whole->runs[i].start_ns);
-        ck_assert_int_eq(kept->runs[i].weights.wall_ns, whole->runs[i].weights.wall_ns);
-        ck_assert_int_eq(kept->runs[i].weights.counted_ns, whole->runs[i].weights.counted_ns);
-        ck_assert_int_eq(kept->runs[i].state, whole->runs[i].state);
-    }
+    for (size_t i = 0; i < kept->n_runs; i++)
+        check_same_run(&kept->runs[i], &whole->runs[i]);
     for (int kind = 0; kind < COUNTED_KINDS; kind++)
         ck_assert_int_eq(kept->counts.ns[kind], whole->counts.ns[kind]);
     ck_assert_int_eq(kept->start_ns, whole->start_ns);
@@ -105,8 +113,8 @@ START_TEST(what_is_kept_is_the_end_of_the_whole)
     ck_assert_ptr_null(find(p, EARLY));
     check_same(find(p, MAIN), find(whole, MAIN));
     check_same(find(p, ASLEEP), find(whole, ASLEEP));
-    ck_assert_int_eq(find(p, MAIN)->counts.ns[COUNTED_CPU], KEPT_S * S * 4 / 10);
-    ck_assert_uint_eq(find(p, MAIN)->usage.minor_faults, KEPT_S * 20);
+    ck_assert_int_eq(find(p, MAIN)->counts.ns[COUNTED_CPU], work_ns * TURNS * KEPT_S);
+    ck_assert_uint_eq(find(p, MAIN)->usage.minor_faults, (size_t)KEPT_S * 20);
     profile_free(p);
     profile_free(whole);
 }
@@ -125,7 +133,7 @@ START_TEST(a_ring_that_has_no_room_gets_shorter)
     struct profile_cut done;
     profile_cut(p, ALL_S * S - kept_ns, ALL_S * S, &done);
     ck_assert_int_eq(done.step_ns, 0);
-    ck_assert_uint_eq(find(p, MAIN)->n_runs, (size_t)(kept_ns / (10 * NS_PER_MS)));
+    ck_assert_uint_eq(find(p, MAIN)->n_runs, (size_t)(kept_ns / run_ns));
     profile_free(p);
 }
 END_TEST
