@@ -208,11 +208,14 @@ static bool is_to_be_woken(const struct scene *s, const struct thread_group *gro
            call_tree_node(s->g->tree, group->paths[0].node).futex == FUTEX_CONDITION;
 }
 
-/* Does OTHER only sleep, and wakes up far too seldom to end that many WAITS? */
-static bool sleeps_too_long(const struct thread_group *other, double waits)
+/* Does OTHER only sleep, and wakes up far too seldom to end that many WAITS?  Threads that come and
+ * go may be waited for until they end. */
+static bool sleeps_too_long(const struct scene *s, const struct thread_group *other, double waits)
 {
     enum { WAITS_A_SLEEP = 4 };
-    return share_of(other->class_ns[CLASS_SLEEP], other->wall_ns) >= most_share &&
+    bool comes_and_goes = other->wall_ns / (int64_t)other->n_threads < s->wall_ns / 2;
+    return !comes_and_goes &&
+           share_of(other->class_ns[CLASS_SLEEP], other->wall_ns) >= most_share &&
            (double)rule_usage_of(other).voluntary * WAITS_A_SLEEP < waits;
 }
 
@@ -229,7 +232,7 @@ static size_t others_of(const struct scene *s, const struct thread_group *group,
             struct thread_group *other = &s->g->items[i];
             bool elsewhere = other->threads[0]->thread->process.ix != process;
             if (other == group || other->idle || other->launches || (inside && elsewhere) ||
-                is_to_be_woken(s, other) != woken || sleeps_too_long(other, waits))
+                is_to_be_woken(s, other) != woken || sleeps_too_long(s, other, waits))
                 continue;
             if (n < max)
                 ret[n] = other;

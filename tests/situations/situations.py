@@ -344,6 +344,11 @@ OTHERS = [
                r"There are 4 executor threads",
                r"4 thumbs threads are \d+% in make_thumbnail thumbs\.py") if HAS_TASKS
               else (r"\bmain\b",)),
+    Situation("batches", "of each ten pages that a new pool fetches one comes slowly",
+              "{programs}/batches.py {seconds}", "waits.*",
+              (r"main waits \d+% of its time in index_batch batches\.py:\d+ > as_completed",
+               r"ThreadPoolExecutor threads are \d+% in fetch_page batches\.py:15 > \w*sleep"),
+              ("share", "share", 0.05), twin_says=("computes", "thread_starts", "waits")),
     Situation("parent", "a server's parent process only waits for its children",
               "{programs}/prefork.py {seconds} --parent", "only_children",
               ("only waits for its children", r"\d+", "wallspy -")),
