@@ -192,6 +192,17 @@ static void add_odd_place(const struct scene *s, struct thread_group *odd, uint3
     free(name);
 }
 
+/* Are ODD and OTHERS in one function most of the time, at other lines of it? */
+static bool are_in_one_function(const struct scene *s, const struct thread_group *odd,
+                                const struct thread_group *others)
+{
+    if (!others->n_paths)
+        return false;
+    const struct call_path_keys a = call_path_keys(s->g->tree, odd->paths[0].node);
+    const struct call_path_keys b = call_path_keys(s->g->tree, others->paths[0].node);
+    return a.inner == b.inner && a.caller == b.caller;
+}
+
 static void judge_odd(const struct scene *s, struct thread_group *odd, struct thread_group *others,
                       struct finding *f)
 {
@@ -205,6 +216,8 @@ static void judge_odd(const struct scene *s, struct thread_group *odd, struct th
         there = share_of(function_ns(s, others, function), others->wall_ns);
     }
     if (here - there < differing_share || (f->words && here <= f->share))
+        return;
+    if (!function && !odd->threads[0]->thread->main && are_in_one_function(s, odd, others))
         return;
     struct text words = {0};
     text_addf(&words, "%s differs: ", odd->noun);

@@ -203,6 +203,21 @@ static const struct run *last_run(const struct thread_group *group)
     return NULL;
 }
 
+/* The thread that all of GROUP, in RUN and alike, wait for; NULL: there is none, or each waits for
+ * another one. */
+static const struct profile_thread *
+awaited_by_all(const struct scene *s, const struct thread_group *group, const struct run *run)
+{
+    const struct profile_thread *awaited = holders_thread(s->holders, run);
+    for (size_t i = 0; i < group->n && awaited; i++) {
+        const struct profile_thread *t = group->threads[i]->thread;
+        if (!t->ended && !t->n_folded && t->n_runs &&
+            holders_thread(s->holders, &t->runs[t->n_runs - 1]) != awaited)
+            awaited = NULL;
+    }
+    return awaited;
+}
+
 /* Is GROUP in a wait for somebody, or for what should not take so long?  Who has ended hangs
  * nowhere. */
 static bool hangs(const struct scene *s, const struct thread_group *group)
@@ -240,7 +255,7 @@ static bool add_hanging(const struct scene *s, const struct thread_group *group,
     bool named = false;
     text_addf(words, " %s wait%s ", group->noun, verb_s(group));
     add_place(words, &group->paths[0]);
-    if (last && call_tree_of(s->g->tree, last->at) == node && holders_thread(s->holders, last)) {
+    if (last && call_tree_of(s->g->tree, last->at) == node && awaited_by_all(s, group, last)) {
         text_add(words, ",");
         named = add_thing_of(s, last, node, words);
     }
@@ -379,7 +394,8 @@ void rule_none_ran(const struct scene *s, struct thread_group *group, struct fin
     size_t told = add_waits(s, &known, &words, f);
     f->share = 1;
     if (n > MOST_TOLD)
-        text_addf(&words, " %zu more groups of threads wait elsewhere.", n - MOST_TOLD);
+        text_addf(&words, " %zu more group%s of threads wait%s elsewhere.", n - MOST_TOLD,
+                  n - MOST_TOLD == 1 ? "" : "s", n - MOST_TOLD == 1 ? "s" : "");
     bool lost = add_lost_result(s, &words);
     if (!lost && !known)
         text_addf(&words, " Whom %s for could not be read: idle or stuck cannot be told from here.",

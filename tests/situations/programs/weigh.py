@@ -1,4 +1,4 @@
-"""Two processes weigh goods and put what they found on a queue.  The culprit: the parent waits for
+"""Three processes weigh goods and put what they found on a queue.  The culprit: the parent waits for
 them to end before it takes anything off, and they cannot end before that; the twin takes it off
 first."""
 import multiprocessing
@@ -15,7 +15,7 @@ def weigh(out, number):
 
 def weigh_all(context):
     out = context.Queue()
-    crew = [context.Process(target=weigh, args=(out, number), daemon=True) for number in range(2)]
+    crew = [context.Process(target=weigh, args=(out, number), daemon=True) for number in range(3)]
     for one in crew:
         one.start()
     found = [out.get() for _ in crew] if run.twin else []
