@@ -160,7 +160,7 @@ void sink_metric(struct sink *s, enum metric m, double value)
     add_string(s, info->key);
     entry_add_real(&s->entry, value);
     s->n++;
-    add_string(s, metric_unit_text(info->unit));
+    add_string(s, info->unit == UNIT_SHARE ? "of 1" : metric_unit_text(info->unit));
     add_string(s, effects[info->effect]);
     add_string(s, info->meaning);
     end(s);

@@ -126,7 +126,7 @@ SELECT t.tid, t.name, round(r.start / 1e9, 3) AS at_s,
     coalesce((SELECT sum(paused_ns) FROM pause WHERE at_ns <= r.start) / 1e9, 0),
     'unixepoch') AS utc,
   round(r.wall / 1e6, 1) AS ms, state.name AS state, p.function, p.python, p.python_file AS file, p.python_line AS line,
-  w.call, w.object, w.who, r.stack
+  w.call, w.object, w.who, r.stack, nullif(r.waits, 0) AS waits
 FROM run r JOIN thread t ON t.id = r.thread JOIN state ON state.id = r.state
   LEFT JOIN places p ON p.stack = r.stack LEFT JOIN wait_words w ON w.wait = r.wait
 ORDER BY r.thread, r.id;

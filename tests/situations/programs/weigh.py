@@ -1,6 +1,6 @@
-"""Three processes weigh goods and put what they found on a queue.  The culprit: the parent waits for
-them to end before it takes anything off, and they cannot end before that; the twin takes it off
-first."""
+"""Three processes weigh goods and put what they found on a queue.  The culprit: the parent waits
+for them to end before it takes anything off, and they cannot end before that; the twin takes it
+off first."""
 import multiprocessing
 import time
 
