@@ -67,17 +67,11 @@ def wrong_with_row(row, finding):
                     if key != "cause" and not re.search(want, told, re.DOTALL)]
 
 
-def is_of_crowd(finding):
-    """Does it say that a thread waits for a CPU, or for how long one that computes did?"""
-    return finding["rule"] == "cpu_wait" or (
-        finding["rule"] == "computes" and " for a CPU" in finding["words"])
-
-
 def wrong_with_fault(situation, answer):
     """What is wrong with the answer of a program with a fault, as text; empty: nothing."""
     # Where others take the CPUs, that may be said first.
     said = [f for f in answer.findings
-            if not (answer.crowded and is_of_crowd(f) and not is_of(situation.rule, f))]
+            if not (answer.crowded and f["rule"] == "cpu_wait" != situation.rule)]
     if len(said) < len(answer.findings) and "computes" in situation.rule:
         return []  # it computes, as far as it is let
     if not said or not is_of(situation.rule, said[0]):

@@ -479,7 +479,7 @@ CASES = [
     Situation("join-first", "main waits for processes to end, and they for main to empty the queue",
               "{programs}/weigh.py {seconds}", "stuck|deadlock|none_ran|waits.*",
               (r"weigh_all weigh\.py",), options=("-s",),
-              twin_says=("messages", "page_faults", "waits_for")),
+              twin_says=("messages", "page_faults")),
     Situation("rests", "main rests on the line before the one on which it grinds",
               "{programs}/twolines.py {seconds}", "waits.*", (r"work twolines\.py:17",),
               ("share", "share", 0.08)),
