@@ -270,6 +270,14 @@ void builder_missed(struct profile_builder *b, thread_id t, int64_t wall_ms)
     append(b, t, (struct run){.state = RUN_MISSED, .weights.wall_ns = wall_ms * NS_PER_MS}, 0);
 }
 
+const struct profile_thread *builder_find(const struct profile *p, pid_t tid)
+{
+    for (uint32_t i = 1; i <= profile_thread_count(p); i++)
+        if (profile_see_thread(p, (thread_id){i})->tid == tid)
+            return profile_see_thread(p, (thread_id){i});
+    return NULL;
+}
+
 struct shown_stack builder_shown(const char *stack)
 {
     struct profile_builder b = builder_start(1, "app");

@@ -45,6 +45,9 @@ void builder_stopped(struct profile_builder *b, thread_id t, const char *stack, 
                      int64_t wall_ms);
 void builder_missed(struct profile_builder *b, thread_id t, int64_t wall_ms);
 
+/* P's first thread TID; NULL: there is none. */
+const struct profile_thread *builder_find(const struct profile *p, pid_t tid);
+
 /* One stack of its own, as it is shown. */
 struct shown_stack {
     struct profile *p;

@@ -48,14 +48,6 @@ static struct profile *make(size_t limit, int64_t keep_s)
     return b.p;
 }
 
-static const struct profile_thread *find(const struct profile *p, pid_t tid)
-{
-    for (uint32_t i = 1; i <= profile_thread_count(p); i++)
-        if (profile_see_thread(p, (thread_id){i})->tid == tid)
-            return profile_see_thread(p, (thread_id){i});
-    return NULL;
-}
-
 static int64_t wall_of(const struct profile_thread *t)
 {
     int64_t ns = 0;
@@ -67,7 +59,7 @@ static int64_t wall_of(const struct profile_thread *t)
 START_TEST(what_is_older_is_sums)
 {
     struct profile *p = make(0, KEPT_S);
-    const struct profile_thread *main = find(p, MAIN);
+    const struct profile_thread *main = builder_find(p, MAIN);
     ck_assert_uint_ge(main->n_runs, KEPT_S * runs_a_second);
     ck_assert_uint_le(main->n_runs, (KEPT_S + 1) * runs_a_second * 5 / 4 + 10);
     ck_assert_int_eq(wall_of(main), ALL_S * S);
@@ -110,11 +102,11 @@ START_TEST(what_is_kept_is_the_end_of_the_whole)
     profile_cut(p, (ALL_S - KEPT_S) * S, ALL_S * S, &done);
     ck_assert_int_eq(done.step_ns, 0);
     ck_assert_int_eq(profile_time_step_ns(p), 0);
-    ck_assert_ptr_null(find(p, EARLY));
-    check_same(find(p, MAIN), find(whole, MAIN));
-    check_same(find(p, ASLEEP), find(whole, ASLEEP));
-    ck_assert_int_eq(find(p, MAIN)->counts.ns[COUNTED_CPU], work_ns * TURNS * KEPT_S);
-    ck_assert_uint_eq(find(p, MAIN)->usage.minor_faults, (size_t)KEPT_S * 20);
+    ck_assert_ptr_null(builder_find(p, EARLY));
+    check_same(builder_find(p, MAIN), builder_find(whole, MAIN));
+    check_same(builder_find(p, ASLEEP), builder_find(whole, ASLEEP));
+    ck_assert_int_eq(builder_find(p, MAIN)->counts.ns[COUNTED_CPU], work_ns * TURNS * KEPT_S);
+    ck_assert_uint_eq(builder_find(p, MAIN)->usage.minor_faults, (size_t)KEPT_S * 20);
     profile_free(p);
     profile_free(whole);
 }
@@ -129,11 +121,11 @@ START_TEST(a_ring_that_has_no_room_gets_shorter)
     ck_assert_int_ge(kept_ns, S);
     ck_assert_double_eq(profile_number(p, METRIC_RING_S), (double)kept_ns / NS_PER_S);
     ck_assert_double_eq(profile_number(p, METRIC_RUNS_REFUSED), 0);
-    ck_assert_int_eq(wall_of(find(p, MAIN)), ALL_S * S);
+    ck_assert_int_eq(wall_of(builder_find(p, MAIN)), ALL_S * S);
     struct profile_cut done;
     profile_cut(p, ALL_S * S - kept_ns, ALL_S * S, &done);
     ck_assert_int_eq(done.step_ns, 0);
-    ck_assert_uint_eq(find(p, MAIN)->n_runs, (size_t)(kept_ns / run_ns));
+    ck_assert_uint_eq(builder_find(p, MAIN)->n_runs, (size_t)(kept_ns / run_ns));
     profile_free(p);
 }
 END_TEST

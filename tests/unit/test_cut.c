@@ -56,14 +56,6 @@ static struct profile *make(void)
     return b.p;
 }
 
-static const struct profile_thread *find(const struct profile *p, pid_t tid)
-{
-    for (uint32_t i = 1; i <= profile_thread_count(p); i++)
-        if (profile_see_thread(p, (thread_id){i})->tid == tid)
-            return profile_see_thread(p, (thread_id){i});
-    return NULL;
-}
-
 static struct profile *cut(int64_t from_ns, int64_t to_ns, struct profile_cut *ret)
 {
     struct profile *p = make();
@@ -75,7 +67,7 @@ START_TEST(runs_are_clipped_and_threads_without_time_left_out)
 {
     struct profile_cut done;
     struct profile *p = cut(3 * S, 5 * S, &done);
-    const struct profile_thread *main = find(p, MAIN);
+    const struct profile_thread *main = builder_find(p, MAIN);
     ck_assert_int_eq(profile_end_ns(p), 2 * S);
     ck_assert_uint_eq(main->n_runs, 2);
     ck_assert_int_eq(main->runs[0].start_ns, 0);
@@ -85,8 +77,8 @@ START_TEST(runs_are_clipped_and_threads_without_time_left_out)
     ck_assert_int_eq(main->runs[1].weights.wall_ns, S);
     ck_assert_int_eq(main->start_ns, 0);
     ck_assert_int_eq(main->end_ns, 2 * S);
-    ck_assert_ptr_null(find(p, EARLY));
-    ck_assert_ptr_null(find(p, LATE));
+    ck_assert_ptr_null(builder_find(p, EARLY));
+    ck_assert_ptr_null(builder_find(p, LATE));
     ck_assert_uint_eq(done.threads, 4);
     ck_assert_uint_eq(done.left_out, 2);
     ck_assert_uint_eq(profile_see_process(p, (process_id){1})->threads, 0);
@@ -98,9 +90,10 @@ START_TEST(counts_are_the_kernels_between_its_marks)
 {
     struct profile_cut done;
     struct profile *p = cut(2 * S, 10 * S, &done);
-    ck_assert_int_eq(find(p, MAIN)->counts.ns[COUNTED_CPU], 2000 * MS); /* a mark is at 2 s */
-    ck_assert_int_eq(find(p, WORKER)->counts.ns[COUNTED_CPU], 7200 * MS);
-    ck_assert_int_eq(find(p, LATE)->counts.ns[COUNTED_CPU], 2000 * MS);
+    ck_assert_int_eq(builder_find(p, MAIN)->counts.ns[COUNTED_CPU],
+                     2000 * MS); /* a mark is at 2 s */
+    ck_assert_int_eq(builder_find(p, WORKER)->counts.ns[COUNTED_CPU], 7200 * MS);
+    ck_assert_int_eq(builder_find(p, LATE)->counts.ns[COUNTED_CPU], 2000 * MS);
     ck_assert_int_eq(done.counted_ns, (2000 + 7200 + 800 + 2000) * MS);
     ck_assert_int_eq(done.by_samples_ns, (7200 + 800) * MS); /* of the worker, which has no mark */
     ck_assert_uint_eq(profile_see_process(p, (process_id){1})->threads, 3);
@@ -113,9 +106,9 @@ START_TEST(between_two_marks_the_samples_tell)
 {
     struct profile_cut done;
     struct profile *p = cut(3 * S, 5 * S, &done);
-    ck_assert_int_eq(find(p, MAIN)->counts.ns[COUNTED_CPU], 1000 * MS);
-    ck_assert_int_eq(find(p, MAIN)->counts.ns[COUNTED_OFF_CPU], 1000 * MS);
-    ck_assert_int_eq(find(p, MAIN)->runs[0].weights.counted_ns, 1000 * MS);
+    ck_assert_int_eq(builder_find(p, MAIN)->counts.ns[COUNTED_CPU], 1000 * MS);
+    ck_assert_int_eq(builder_find(p, MAIN)->counts.ns[COUNTED_OFF_CPU], 1000 * MS);
+    ck_assert_int_eq(builder_find(p, MAIN)->runs[0].weights.counted_ns, 1000 * MS);
     profile_free(p);
 }
 END_TEST
@@ -129,7 +122,7 @@ START_TEST(parts_add_up_to_the_whole)
         struct profile_cut done;
         struct profile *p = cut(edges[i], edges[i + 1], &done);
         for (pid_t tid = MAIN; tid <= LATE; tid++) {
-            const struct profile_thread *t = find(p, tid);
+            const struct profile_thread *t = builder_find(p, tid);
             for (int kind = 0; t && kind < COUNTED_KINDS; kind++)
                 counted[tid][kind] += t->counts.ns[kind];
             for (size_t k = 0; t && k < t->n_runs; k++)
@@ -139,7 +132,7 @@ START_TEST(parts_add_up_to_the_whole)
     }
     struct profile *whole = make();
     for (pid_t tid = MAIN; tid <= LATE; tid++) {
-        const struct profile_thread *t = find(whole, tid);
+        const struct profile_thread *t = builder_find(whole, tid);
         for (int kind = 0; kind < COUNTED_KINDS; kind++)
             ck_assert_int_eq(counted[tid][kind], t->counts.ns[kind]);
         ck_assert_int_eq(wall[tid], t->end_ns - t->start_ns);
