@@ -203,7 +203,7 @@ static bool shorten_ring(struct thread_table *t, int64_t newest_ns)
     return bytes(t) <= t->limit / 2;
 }
 
-/* ---- room, again ---- */
+/* ---- coarser time lines ---- */
 
 /* Until half of the limit is free, so that this is not soon due again.  The runs since the last
  * time are still fine, so the present step is tried first.  Where a step of a minute does not make

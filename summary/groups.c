@@ -670,6 +670,11 @@ struct thread_group *groups_of_children(const struct groups *g, process_id paren
     return only;
 }
 
+bool group_comes_and_goes(const struct groups *g, const struct thread_group *group)
+{
+    return group->wall_ns / (int64_t)group->n_threads < profile_end_ns(g->p) / 2;
+}
+
 struct thread_group *groups_main(const struct groups *g)
 {
     size_t i = 0;

@@ -48,6 +48,9 @@ void groups_release(struct groups *g);
 struct thread_group groups_one_of(const struct groups *g, const struct thread_group *group,
                                   size_t i);
 void groups_release_one(struct thread_group *one);
+/* Does a thread of GROUP live for less than half of the recording, on average?  The threads of a
+ * pool that is made anew for each batch do. */
+bool group_comes_and_goes(const struct groups *g, const struct thread_group *group);
 /* The group with the main thread that the user started; NULL: there is none. */
 struct thread_group *groups_main(const struct groups *g);
 /* The only group of processes that PARENT started; NULL: there are several, or none. */

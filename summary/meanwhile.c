@@ -24,33 +24,34 @@ static bool is_busy(const struct groups *g, const struct profile_thread *thread,
            (with == BUSY_KEPT && is_kept(g, thread, run));
 }
 
-/* For what part of WAITS a thread of GROUP is busy, on average; of threads that come and go, one
- * after the other as a rule, some of them. */
-static double busy_part(const struct groups *g, const struct thread_group *group,
-                        enum busy_with with, const struct intervals *waits)
+/* When GROUP's threads are busy in WAITS, one thread's times after the other's. */
+static struct intervals busy_times(const struct groups *g, const struct thread_group *group,
+                                   enum busy_with with, const struct intervals *waits)
 {
-    static const double comes_and_goes = 0.5; /* of the waits, in which a thread is there */
     struct intervals busy = {.n = 0};
-    int64_t there_ns = 0;
     for (size_t i = 0; i < group->n; i++) {
         const struct profile_thread *thread = group->threads[i]->thread;
         if (thread->n_folded)
             continue;
-        for (struct run_parts p = run_parts_of(thread, waits->items, waits->n);
-             run_parts_next(&p);) {
-            there_ns += p.when.end_ns - p.when.start_ns;
+        for (struct run_parts p = run_parts_of(thread, waits->items, waits->n); run_parts_next(&p);)
             if (is_busy(g, thread, p.run, with))
                 intervals_add(&busy, p.when);
-        }
     }
-    int64_t sum_ns = intervals_ns(&busy);
-    double n = (double)group->n;
-    bool in_turn =
-        with == BUSY_KEPT && share_of(there_ns, intervals_ns(waits)) / n < comes_and_goes;
-    intervals_unite(&busy);
-    double ret = share_of(in_turn ? intervals_ns(&busy) : sum_ns, intervals_ns(waits));
+    return busy;
+}
+
+/* For what part of WAITS a thread of GROUP is busy, on average; of threads that come and go, which
+ * are kept from their work, some of them. */
+static double busy_part(const struct groups *g, const struct thread_group *group,
+                        enum busy_with with, const struct intervals *waits)
+{
+    struct intervals busy = busy_times(g, group, with, waits);
+    bool in_turn = with == BUSY_KEPT && group_comes_and_goes(g, group);
+    if (in_turn)
+        intervals_unite(&busy);
+    double part = share_of(intervals_ns(&busy), intervals_ns(waits));
     intervals_release(&busy);
-    return in_turn ? ret : ret / n;
+    return in_turn ? part : part / (double)group->n;
 }
 
 /* Can only a thread of its own process, or a child, end RUN's wait? */

@@ -200,7 +200,7 @@ static bool are_in_one_function(const struct scene *s, const struct thread_group
         return false;
     const struct call_path_keys a = call_path_keys(s->g->tree, odd->paths[0].node);
     const struct call_path_keys b = call_path_keys(s->g->tree, others->paths[0].node);
-    return a.inner == b.inner && a.caller == b.caller;
+    return (a.caller || a.inner) && a.caller == b.caller && a.inner == b.inner;
 }
 
 static void judge_odd(const struct scene *s, struct thread_group *odd, struct thread_group *others,

@@ -213,8 +213,7 @@ static bool is_to_be_woken(const struct scene *s, const struct thread_group *gro
 static bool sleeps_too_long(const struct scene *s, const struct thread_group *other, double waits)
 {
     enum { WAITS_A_SLEEP = 4 };
-    bool comes_and_goes = other->wall_ns / (int64_t)other->n_threads < s->wall_ns / 2;
-    return !comes_and_goes &&
+    return !group_comes_and_goes(s->g, other) &&
            share_of(other->class_ns[CLASS_SLEEP], other->wall_ns) >= most_share &&
            (double)rule_usage_of(other).voluntary * WAITS_A_SLEEP < waits;
 }
