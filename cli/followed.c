@@ -27,13 +27,19 @@ int64_t followed_cpu_ns(pid_t pid)
     return t.tv_sec * NS_PER_S + t.tv_nsec;
 }
 
-/* Who waits in futex(2) waits for threads of its own. */
-static bool waits_for_threads(pid_t pid)
+/* Does PID wait in a call in which nobody waits for its children?  Who waits in futex(2) waits for
+ * threads of its own; the others are for a lock of a file, or an answer. */
+static bool waits_for_others(pid_t pid)
 {
+    static const long calls[] = {SYS_futex, SYS_flock, SYS_fcntl, SYS_recvfrom, SYS_recvmsg};
     char call[PROC_TEXT_BYTES];
     if (proc_read_text(pid, 0, "syscall", call, sizeof call) <= 0)
         return false;
-    return strtol(call, NULL, 10) == SYS_futex; /* "running", of one that runs, is 0: read() */
+    long number = strtol(call, NULL, 10); /* "running", of one that runs, is 0: read() */
+    size_t i = 0;
+    while (i < sizeof calls / sizeof *calls && calls[i] != number)
+        i++;
+    return i < sizeof calls / sizeof *calls;
 }
 
 bool followed_is_launcher(struct recording *r, pid_t pid, int64_t before_ns)
@@ -42,7 +48,7 @@ bool followed_is_launcher(struct recording *r, pid_t pid, int64_t before_ns)
     if (process_is_rank(recording_profile(r), (process_id){1}))
         return false; /* that only waits like its kind */
     return process_set_alive(recording_processes(r), NULL, 0) > 1 && before_ns >= 0 &&
-           !waits_for_threads(pid) && now_ns >= 0 &&
+           !waits_for_others(pid) && now_ns >= 0 &&
            now_ns - before_ns < recording_running_ns(r) / WAITS_PART;
 }
 

@@ -165,6 +165,45 @@ START_TEST(launchers_come_last)
 }
 END_TEST
 
+/* A child that waits for its parent's next question is asked, and the parent does the asking.  Its
+ * end is what a launcher waits for; a child's helper thread may wait for whatever it likes. */
+START_TEST(who_asks_its_child_launches_nobody)
+{
+    static const struct profile_child children[] = {{.pid = 20, .recorded = true}};
+    static const struct {
+        enum wait_thing thing;
+        pid_t tid, whom;
+        int64_t asked_ms;
+        bool launches;
+    } cases[] = {
+        {THING_SOCKET, 20, 10, 250, false}, {THING_PIPE, 20, 10, 250, false},
+        {THING_SOCKET, 20, 10, 50, true},   {THING_SOCKET, 20, 30, 250, true},
+        {THING_CHILD, 20, 10, 250, true},   {THING_PIPE, 21, 10, 250, true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct wait_side side = {
+            .thing = cases[i].thing,
+            .blocker = {.kind = BLOCKER_PROCESS, .pid = cases[i].whom},
+        };
+        b = builder_start(10, "scan");
+        builder_run(&b, builder_thread(&b, 10, NULL), "f@/a.py:1:2 > epoll_wait [blocked]", 1000,
+                    0);
+        profile_set_children(b.p, b.process, children, 1);
+        process_id parent = b.process;
+        builder_process(&b, 20, "gateway", "");
+        profile_get_process(b.p, b.process)->parent = parent;
+        thread_id main = builder_thread(&b, 20, NULL);
+        builder_run(&b, main, "g@/a.py:1:2 > clock_nanosleep [blocked]", 1000 - cases[i].asked_ms,
+                    0);
+        thread_id asked = cases[i].tid == 20 ? main : builder_thread(&b, cases[i].tid, "helper");
+        builder_polls(&b, asked, "next@/a.py:5:6", &side, cases[i].asked_ms);
+        const char *all = grouped(1000);
+        ck_assert_msg((strstr(all, "scan 10") == all) != cases[i].launches, "%zu: %s", i, all);
+        teardown();
+    }
+}
+END_TEST
+
 /* They wait all the time, for a lock; a library's helpers, and who reads what a child writes, make
  * no worker. */
 START_TEST(who_works_with_threads_launches_nobody)
@@ -373,6 +412,7 @@ CHECK_MAIN("groups", 20, a_thread_by_itself_has_its_own_times, alike_threads_are
            threads_of_one_name_are_counted_not_listed, idle_threads_need_only_the_same_pool,
            launchers_come_last, who_works_with_threads_launches_nobody,
            who_has_a_pool_launches_nobody, who_keeps_a_loop_launches_nobody,
-           ranks_are_grouped_and_named, processes_without_a_rank_are_called_by_their_pids,
+           who_asks_its_child_launches_nobody, ranks_are_grouped_and_named,
+           processes_without_a_rank_are_called_by_their_pids,
            a_rank_is_who_has_it_from_its_launcher, a_parent_hands_ranks_on,
            alike_processes_are_one_group, threads_beyond_the_last_group_are_one)
