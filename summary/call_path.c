@@ -104,15 +104,27 @@ static void pick(const struct chain *c, ptrdiff_t *ret_caller, ptrdiff_t *ret_in
     }
 }
 
-static void add_source(struct text *out, const struct shown_frame *f, uint32_t line)
+/* " a.py:12" */
+static void add_source(struct text *out, const struct shown_frame *f,
+                       const struct tally_lines *lines)
 {
-    if (!f->source || (f->kind == SHOWN_NATIVE && !line))
+    if (!f->source || (f->kind == SHOWN_NATIVE && !lines->first))
         return;
     text_add(out, " ");
     const char *base = path_base(f->source);
     text_add_tame(out, base, strlen(base));
-    if (line)
-        text_addf(out, ":%u", line);
+    if (lines->first)
+        text_addf(out, ":%u", lines->first);
+}
+
+/* ",15" behind it, where a function calls the same from two lines and neither has most of the time:
+ * the first one alone would seem to have all of it. */
+static void add_second_line(struct text *out, const struct tally_lines *lines)
+{
+    static const double most = 0.6, least = 0.25;
+    if (share_of(lines->first_ns, lines->all_ns) < most &&
+        share_of(lines->second_ns, lines->all_ns) >= least)
+        text_addf(out, ",%u", lines->second);
 }
 
 /* The nodes that a path's time is in: by node, the end that it is of, counted from 1; 0: none. */
@@ -132,8 +144,9 @@ static uint32_t *ends_of_nodes(struct call_tree *tree, const struct path_end *en
 
 enum part { PART_CALLER, PART_INNER, N_PARTS };
 
-/* The line with most of the time in ENDS, of the function that is each end's PART. */
-static uint32_t line_of(struct tally *t, const struct path_end *ends, size_t n, enum part part)
+/* The lines with most of the time in ENDS, of the function that is each end's PART. */
+static struct tally_lines lines_of(struct tally *t, const struct path_end *ends, size_t n,
+                                   enum part part)
 {
     struct chain c;
     uint32_t *frames = ends_of_nodes(t->tree, ends, n);
@@ -146,10 +159,10 @@ static uint32_t line_of(struct tally *t, const struct path_end *ends, size_t n, 
     }
     for (uint32_t at = 1; at <= call_tree_count(t->tree); at++)
         frames[at] = frames[at] ? meant[frames[at] - 1] : 0;
-    uint32_t line = tally_line(t, frames);
+    struct tally_lines lines = tally_lines(t, frames);
     free(meant);
     free(frames);
-    return line;
+    return lines;
 }
 
 /* Is the line of C's frame I worth showing?  Where library code is helps nobody, but for Python's
@@ -168,12 +181,15 @@ static char *name_at(const struct chain *c, ptrdiff_t i)
     return name.s;
 }
 
-/* NAME with the place of C's frame I behind it. */
-static char *with_line(char *name, const struct chain *c, ptrdiff_t i, uint32_t line)
+/* NAME with the place of C's frame I behind it; CALLS: where it calls the rest of its path. */
+static char *with_lines(char *name, const struct chain *c, ptrdiff_t i,
+                        const struct tally_lines *lines, bool calls)
 {
     struct text out = {0};
     text_add(&out, name);
-    add_source(&out, frame_at(c, i), line);
+    add_source(&out, frame_at(c, i), lines);
+    if (calls && lines->first)
+        add_second_line(&out, lines);
     free(name);
     return out.s;
 }
@@ -350,10 +366,15 @@ struct call_path call_path_to_ends(struct tally *t, const struct path_end *ends,
                              .node = node,
                              .ns = ends[0].only_self ? tally_self(t, node) : tally_total(t, node)};
     free(nodes);
-    if (path.caller && shows_line(&c, caller, false))
-        path.caller = with_line(path.caller, &c, caller, line_of(t, ends, n, PART_CALLER));
-    if (path.inner && shows_line(&c, inner, caller != NOWHERE))
-        path.inner = with_line(path.inner, &c, inner, line_of(t, ends, n, PART_INNER));
+    if (path.caller && shows_line(&c, caller, false)) {
+        struct tally_lines lines = lines_of(t, ends, n, PART_CALLER);
+        bool calls = path.inner || path.libc || path.wait;
+        path.caller = with_lines(path.caller, &c, caller, &lines, calls);
+    }
+    if (path.inner && shows_line(&c, inner, caller != NOWHERE)) {
+        struct tally_lines lines = lines_of(t, ends, n, PART_INNER);
+        path.inner = with_lines(path.inner, &c, inner, &lines, path.libc || path.wait);
+    }
     return path;
 }
 
@@ -377,13 +398,14 @@ static bool *nodes_of_wait(const struct call_tree *tree, const uint32_t *frames,
     return nodes;
 }
 
-/* FRAMES: as tally_line(). */
+/* FRAMES: as tally_lines(). */
 static char *function_name(struct tally *t, uint32_t node, const uint32_t *frames)
 {
     const struct shown_frame *f = call_tree_node(t->tree, node).frame;
     struct text name = {0};
     frame_add_name(&name, f);
-    add_source(&name, f, tally_line(t, frames));
+    struct tally_lines lines = tally_lines(t, frames);
+    add_source(&name, f, &lines);
     return name.s;
 }
 
@@ -481,8 +503,9 @@ struct call_path call_path_shared(struct tally *t, const struct shared_callee *c
     text_addf(&callers, "%zu functions", callee->callers);
     if (at.frame->kind != SHOWN_WAIT)
         frame_add_name(&name, at.frame);
+    struct tally_lines lines = tally_lines(t, frames);
     if (at.frame->kind != SHOWN_WAIT && at.role == ROLE_OWN)
-        add_source(&name, at.frame, tally_line(t, frames));
+        add_source(&name, at.frame, &lines);
     struct call_path path = {.caller = callers.s,
                              .inner = name.s,
                              .libc = at.role == ROLE_LIBC ? NULL : libc_name(&c),

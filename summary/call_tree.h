@@ -106,10 +106,14 @@ typedef void tally_see(void *ctx, const struct run_parts *part, uint32_t node, i
 void tally_each(const struct tally *t, tally_see *see, void *ctx);
 int64_t tally_self(struct tally *t, uint32_t node);
 int64_t tally_total(struct tally *t, uint32_t node); /* with all nodes below NODE */
-/* The line with most of the time of some nodes.  FRAMES: by node, the node at or above it whose
- * frame's line is meant for the time that the node itself has; 0: that time does not count.
- * Returns 0: unknown. */
-uint32_t tally_line(struct tally *t, const uint32_t *frames);
+/* The two lines with most of the time of some nodes, and the time of all that are known. */
+struct tally_lines {
+    uint32_t first, second; /* 0: none */
+    int64_t first_ns, second_ns, all_ns;
+};
+/* FRAMES: by node, the node at or above it whose frame's line is meant for the time that the node
+ * itself has; 0: that time does not count. */
+struct tally_lines tally_lines(struct tally *t, const uint32_t *frames);
 /* How many files are waited for in NODES, by node, which are of files; their common folder in
  * RET_FOLDER, or the one file's path. */
 size_t tally_files(struct tally *t, const bool *nodes, struct text *ret_folder);

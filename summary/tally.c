@@ -129,10 +129,25 @@ void tally_each(const struct tally *t, tally_see *see, void *ctx)
 struct lines {
     struct call_tree *tree;
     const uint32_t *frames;
-    uint32_t best;
-    int64_t best_ns;
+    struct tally_lines found;
     struct map of_spot, sums; /* line by spot; time by line */
 };
+
+/* LINE has NS by now; a sum only grows. */
+static void rank_line(struct tally_lines *found, uint32_t line, int64_t ns)
+{
+    if (line == found->first) {
+        found->first_ns = ns;
+    } else if (ns > found->first_ns) {
+        found->second = found->first;
+        found->second_ns = found->first_ns;
+        found->first = line;
+        found->first_ns = ns;
+    } else if (ns > found->second_ns) {
+        found->second = line;
+        found->second_ns = ns;
+    }
+}
 
 static void see_line(void *ctx, const struct run_parts *part, uint32_t node, int64_t ns)
 {
@@ -152,19 +167,17 @@ static void see_line(void *ctx, const struct run_parts *part, uint32_t node, int
     (void)map_get(&lines->sums, line, &sum);
     sum += (uint64_t)ns;
     map_put(&lines->sums, line, sum);
-    if ((int64_t)sum > lines->best_ns) {
-        lines->best_ns = (int64_t)sum;
-        lines->best = (uint32_t)line;
-    }
+    lines->found.all_ns += ns;
+    rank_line(&lines->found, (uint32_t)line, (int64_t)sum);
 }
 
-uint32_t tally_line(struct tally *t, const uint32_t *frames)
+struct tally_lines tally_lines(struct tally *t, const uint32_t *frames)
 {
     struct lines lines = {.tree = t->tree, .frames = frames};
     tally_each(t, see_line, &lines);
     map_release(&lines.of_spot);
     map_release(&lines.sums);
-    return lines.best;
+    return lines.found;
 }
 
 /* ---- files ---- */

@@ -109,6 +109,27 @@ START_TEST(rule_1_splits_where_no_child_has_half)
 }
 END_TEST
 
+/* Two lines call the same: the heavier one is not all of it.  What a function does itself has no
+ * such lines, nor has a second line of little time. */
+START_TEST(rule_1_names_two_lines_that_share_the_time)
+{
+    static const struct example examples[] = {
+        {{{MAIN "load@/src/a.py:1:5 > read pipe [blocked]", 55},
+          {MAIN "load@/src/a.py:1:9 > read pipe [blocked]", 45}},
+         "100% load a.py:5,9 > [read pipe]"},
+        {{{MAIN "load@/src/a.py:1:5 > read pipe [blocked]", 75},
+          {MAIN "load@/src/a.py:1:9 > read pipe [blocked]", 25}},
+         "100% load a.py:5 > [read pipe]"},
+        {{{MAIN "load@/src/a.py:1:5 > read pipe [blocked]", 56},
+          {MAIN "load@/src/a.py:1:9 > read pipe [blocked]", 22},
+          {MAIN "load@/src/a.py:1:12 > read pipe [blocked]", 22}},
+         "100% load a.py:5 > [read pipe]"},
+        {{{MAIN "load@/src/a.py:1:5", 55}, {MAIN "load@/src/a.py:1:9", 45}}, "100% load a.py:5"},
+    };
+    CHECK_ALL(examples);
+}
+END_TEST
+
 START_TEST(rule_2_waiting_for_a_cpu_is_no_place)
 {
     static const struct example examples[] = {
@@ -412,9 +433,9 @@ END_TEST
 
 CHECK_MAIN("call_path", 20, rule_1_names_the_users_last_function_and_what_it_waits_in,
            rule_1_splits_where_no_child_has_half, rule_2_waiting_for_a_cpu_is_no_place,
-           rule_3_objects_of_one_kind_fold, rule_4_glue_is_passed_over,
-           rule_5_native_frames_have_lines_too, rule_6_an_event_loops_poll_is_idle,
-           rule_7_a_guess_never_leads, rule_8_names_lose_what_says_nothing,
-           a_library_keeps_what_its_caller_has, callers_of_one_function_are_one_path,
-           what_many_functions_call_comes_before_each_of_them, a_line_is_of_the_way_that_is_shown,
-           no_stack_is_no_path)
+           rule_1_names_two_lines_that_share_the_time, rule_3_objects_of_one_kind_fold,
+           rule_4_glue_is_passed_over, rule_5_native_frames_have_lines_too,
+           rule_6_an_event_loops_poll_is_idle, rule_7_a_guess_never_leads,
+           rule_8_names_lose_what_says_nothing, a_library_keeps_what_its_caller_has,
+           callers_of_one_function_are_one_path, what_many_functions_call_comes_before_each_of_them,
+           a_line_is_of_the_way_that_is_shown, no_stack_is_no_path)

@@ -208,11 +208,11 @@ START_TEST(a_line_is_the_one_with_most_time)
     uint32_t g = node_of("f@/a.py:1:4 > g@/a.py:9:10");
     uint32_t frames[8] = {0};
     frames[f] = frames[g] = f;
-    ck_assert_uint_eq(tally_line(&tally, frames), 4);
+    ck_assert_uint_eq(tally_lines(&tally, frames).first, 4);
     frames[g] = g;
-    ck_assert_uint_eq(tally_line(&tally, frames), 10);
+    ck_assert_uint_eq(tally_lines(&tally, frames).first, 10);
     frames[g] = 0;
-    ck_assert_uint_eq(tally_line(&tally, frames), 3);
+    ck_assert_uint_eq(tally_lines(&tally, frames).first, 3);
     teardown();
 }
 END_TEST
