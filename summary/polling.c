@@ -79,21 +79,17 @@ static enum asked asked_at(const struct scene *s, const struct thread_group *gro
 
 struct polling polling_at(const struct scene *s, struct thread_group *group, uint32_t node)
 {
-    struct tally t;
-    struct polling p = {0};
-    tally_init(&t, s->g->tree, TALLY_BLOCKED);
-    t.weight = WEIGHT_SWITCHES;
-    for (size_t i = 0; i < group->n; i++)
-        tally_add_thread(&t, group->threads[i]->thread);
-    int64_t sleeps = tally_total(&t, node);
-    tally_release(&t);
-    if (sleeps <= 0)
-        return p;
-    p.each_ns = tally_total(&group->tally, node) / sleeps;
-    p.sleeps = (double)sleeps / (double)group->n;
-    p.per_s = (double)sleeps * NS_PER_S / (double)max_i64(group->wall_ns, 1); /* of a thread's */
-    p.asked = asked_at(s, group, node);
-    return p;
+    int64_t all_ns = tally_total(&group->tally, node);
+    int64_t each_ns = tally_wait_ns(&group->tally, node);
+    if (each_ns <= 0)
+        return (struct polling){0};
+    double sleeps = (double)all_ns / (double)each_ns;
+    return (struct polling){
+        .each_ns = each_ns,
+        .sleeps = sleeps / (double)group->n,
+        .per_s = sleeps * NS_PER_S / (double)max_i64(group->wall_ns, 1), /* of a thread's */
+        .asked = asked_at(s, group, node),
+    };
 }
 
 bool polling_has_time_out(const struct scene *s, const struct thread_group *group, uint32_t node)

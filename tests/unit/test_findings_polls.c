@@ -17,7 +17,7 @@ static void setup(const char *sleep, uint64_t sleeps, const char *asks)
     lead = builder_thread(&b, PID, NULL);
     builder_run(&b, lead, sleep, 3900, 0);
     struct profile_thread *t = profile_get_thread(b.p, lead);
-    t->runs[0].weights.events.put_on_cpu = (uint32_t)sleeps;
+    t->runs[0].waits = (uint32_t)sleeps;
     t->usage = (struct profile_usage){.over_ns = 4000L * NS_PER_MS, .voluntary = sleeps};
     builder_run(&b, lead, asks ? asks : sleep, 100, asks ? 100 : 0);
 }

@@ -23,13 +23,13 @@ START_TEST(who_sleeps_too_long_wakes_nobody)
     for (int i = 0; i < 8; i++) {
         builder_run(&b, lead, "ask!app > pthread_cond_wait!libc.so.6 > futex [blocked]", 490, 0);
         builder_run(&b, lead, "ask!app", 10, 10);
-        profile_get_thread(b.p, lead)->runs[2 * i].weights.events.switches = 20;
+        profile_get_thread(b.p, lead)->runs[2 * i].waits = 20;
     }
     builder_held(&b, modem, "run!app > pthread_cond_clockwait!libc.so.6", &timed, 4000);
     builder_run(&b, board, "show!app > clock_nanosleep [blocked]", 4000, 0);
     profile_get_thread(b.p, lead)->usage.voluntary = 160;
     profile_get_thread(b.p, modem)->usage.voluntary = 160;
-    profile_get_thread(b.p, modem)->runs[0].weights.events.switches = 160;
+    profile_get_thread(b.p, modem)->runs[0].waits = 160;
     profile_get_thread(b.p, board)->usage.voluntary = 8;
     judge(4000);
     ck_assert(is_said("main waits 98% of its time in ask > condition. modem is 100% in run > "
