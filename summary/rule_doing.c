@@ -341,6 +341,10 @@ void add_kept_loop(const struct scene *s, const struct thread_group *group, uint
 {
     const char *kind = callback_of(s, node);
     if (kind && !loop_is_ready_of(s, group) && loop_never_idles(s, group))
-        text_addf(out, " That keeps %s event loop%s (%s) from polling.", possessive(group),
-                  group->plural ? "s" : "", kind);
+        text_addf(out, " That keeps %s event loop%s (%s) from polling%s.", possessive(group),
+                  group->plural ? "s" : "", kind,
+                  class_of_node(s->g->tree, node) == CLASS_NONE
+                      ? ""
+                      : ": all else that it serves waits, too. A call that the loop can wait for "
+                        "avoids that, or a helper thread");
 }

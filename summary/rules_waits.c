@@ -461,20 +461,41 @@ struct told_wait {
     double least; /* of the group's time: for less it is not told */
 };
 
-/* The class of waits that GROUP is in for longest. */
+static const enum wait_class told_classes[] = {CLASS_ORDINARY, CLASS_UNUSUAL, CLASS_PAGE,
+                                               CLASS_SLEEP};
+enum { TOLD_CLASSES = sizeof told_classes / sizeof *told_classes };
+
+/* The class of waits but WITHOUT that GROUP is in for longest.  A sleep is meant, so that a wait
+ * for something that takes nearly as long comes first. */
+static enum wait_class longest_but(const struct thread_group *group, enum wait_class without)
+{
+    static const double nearly = 0.8;
+    enum wait_class best = without == CLASS_ORDINARY ? CLASS_UNUSUAL : CLASS_ORDINARY;
+    for (size_t i = 0; i < TOLD_CLASSES; i++) {
+        enum wait_class class = told_classes[i];
+        double ns = (double)group->class_ns[class] * (class == CLASS_SLEEP ? nearly : 1);
+        if (class != without && ns > (double)group->class_ns[best])
+            best = class;
+    }
+    return best;
+}
+
+/* The class of GROUP's other long wait, beside those of CLASS; CLASS_NONE: there is none. */
+static enum wait_class second_wait(const struct thread_group *group, enum wait_class class)
+{
+    enum wait_class second = longest_but(group, class);
+    int64_t ns = group->class_ns[second];
+    bool is_long = share_of(ns, group->wall_ns) >= long_wait && 2 * ns >= group->class_ns[class];
+    return is_long ? second : CLASS_NONE;
+}
+
+/* Of two long waits both are told, so none needs half of the time. */
 static struct told_wait longest_wait(const struct thread_group *group)
 {
-    static const enum wait_class classes[] = {CLASS_ORDINARY, CLASS_UNUSUAL, CLASS_SLEEP,
-                                              CLASS_PAGE};
-    struct told_wait ret = {.class = CLASS_ORDINARY, .least = plain_wait};
-    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
-        int64_t ns = group->class_ns[classes[i]];
-        if (ns > ret.ns) {
-            ret.ns = ns;
-            ret.class = classes[i];
-        }
-    }
-    return ret;
+    enum wait_class class = longest_but(group, CLASS_NONE);
+    bool one = second_wait(group, class) == CLASS_NONE;
+    return (struct told_wait){
+        .class = class, .ns = group->class_ns[class], .least = one ? plain_wait : long_wait};
 }
 
 /* The wait of GROUP that the user asks about: for a lock, or the longest. */
@@ -548,6 +569,23 @@ static bool add_joined(const struct scene *s, const struct thread_group *group,
     return words->len > 0;
 }
 
+/* " main sleeps another 44% in pace a.py:13 > clock_nanosleep.": GROUP's other long wait, beside
+ * those of CLASS. */
+static void add_second_wait(struct thread_group *group, enum wait_class class, struct text *words)
+{
+    struct call_path path;
+    enum wait_class second = second_wait(group, class);
+    if (second == CLASS_NONE || !heaviest_in_class(&group->tally, second, &path))
+        return;
+    const char *verb = second == CLASS_SLEEP ? "sleep" : "wait";
+    text_addf(words, " %s %s%s another ", group->noun, verb, verb_s(group));
+    add_percent(words, share_of(group->class_ns[second], group->wall_ns));
+    text_add(words, " in ");
+    add_way(words, &path);
+    text_add(words, ".");
+    call_path_release(&path);
+}
+
 /* "main waits 60% of its time, 40% in ask a.py:20 > recvfrom socket." and for whom, in CLASS. */
 static void add_own_wait(const struct scene *s, struct thread_group *group,
                          const struct call_path *path, enum wait_class class, double share,
@@ -562,6 +600,7 @@ static void add_own_wait(const struct scene *s, struct thread_group *group,
         add_polling(s, group, path->node, words);
     add_in_turn(group, words);
     add_other_side(s, group, path, words, f);
+    add_second_wait(group, class, words);
     size_t commands = add_commands(s, group, words, f);
     add_starts(s, group, commands, words, f);
     add_kept_loop(s, group, path->node, words);

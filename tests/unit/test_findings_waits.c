@@ -90,7 +90,8 @@ START_TEST(what_keeps_a_loop_from_polling_is_told)
     setup();
     builder_run(&b, lead, LOOP "load@/src/a.py:5:6 > clock_nanosleep [blocked]", 4000, 0);
     judge(4000);
-    ck_assert(is_said("That keeps its event loop (asyncio) from polling."));
+    ck_assert(
+        is_said("That keeps its event loop (asyncio) from polling: all else that it serves waits"));
     teardown();
     setup(); /* a loop that polls now and then */
     for (int i = 0; i < 10; i++) {
@@ -391,8 +392,9 @@ START_TEST(a_loop_that_never_waits_is_told)
     judge_ready(30, 0);
     assert_told(
         0, "ready_loop",
-        "main runs an event loop (asyncio) that never waits: a descriptor is ready whenever "
-        "it polls, for 30% of its time. Between its polls it calls on_line a.py:6.");
+        "main runs an event loop (asyncio) that never waits: whenever it polls a descriptor is "
+        "ready, or a callback due, for 30% of its time. Between its polls it calls on_line "
+        "a.py:6.");
     ck_assert(!is_said("from polling"));
     teardown();
     judge_ready(30, 10);
@@ -479,12 +481,49 @@ static void wait_beside_sleep(thread_id t, const char *wait)
 START_TEST(where_nothing_stands_out_the_largest_ends_are_told)
 {
     b = builder_start(10, "python3");
-    wait_beside_sleep(builder_thread(&b, 10, NULL), "ask@/src/users.py:1:6 > read pipe [blocked]");
-    judge(4000);
-    assert_told(0, "nothing",
-                "Nothing stands out in 4.0 s: 40% of the time of main ends in ask users.py:6 > "
-                "read pipe; 35% in rest users.py:9 > clock_nanosleep.");
+    thread_id main = builder_thread(&b, 10, NULL);
+    wait_beside_sleep(main, "ask@/src/users.py:1:6 > read pipe [blocked]");
+    builder_run(&b, main, "work@/src/users.py:11:12", 1000, 1000);
+    judge(5000);
+    assert_told(
+        0, "nothing",
+        "Nothing stands out in 5.0 s: 40% of the time of main ends in work users.py:12; 32% "
+        "in ask users.py:6 > read pipe.");
     teardown();
+}
+END_TEST
+
+START_TEST(two_long_waits_are_both_told)
+{
+    b = builder_start(10, "python3");
+    thread_id main = builder_thread(&b, 10, NULL);
+    wait_beside_sleep(main, "ask@/src/users.py:1:6 > read pipe [blocked]");
+    judge(4000);
+    assert_told(0, "waits",
+                "main waits 40% of its time in ask users.py:6 > read pipe. main sleeps another 35% "
+                "in rest users.py:9 > clock_nanosleep.");
+    teardown();
+}
+END_TEST
+
+/* Who sleeps means to: what else it waits for nearly as long comes first. */
+START_TEST(a_wait_comes_before_a_sleep_that_is_a_little_longer)
+{
+    for (int sleep_ms = 220; sleep_ms <= 280; sleep_ms += 60) {
+        b = builder_start(10, "python3");
+        thread_id main = builder_thread(&b, 10, NULL);
+        for (int i = 0; i < 8; i++) {
+            builder_run(&b, main, "ask@/src/users.py:1:6 > read pipe [blocked]", 200, 0);
+            builder_run(&b, main, "rest@/src/users.py:8:9 > clock_nanosleep [blocked]", sleep_ms,
+                        0);
+        }
+        judge(8L * (200 + sleep_ms));
+        if (sleep_ms < 250)
+            assert_told(0, "waits", "main waits 48% of its time in ask users.py:6 > read pipe. ");
+        else
+            assert_told(0, "waits", "main sleeps 58% of its time in rest users.py:9 > ");
+        teardown();
+    }
 }
 END_TEST
 
@@ -599,4 +638,5 @@ CHECK_MAIN("findings_waits", 20, a_loop_that_waits_for_one_child_is_told_as_such
            alike_loops_that_never_wait_are_told, a_loop_that_never_waits_is_told,
            where_main_is_idle_the_threads_that_serve_are_told_of,
            where_nothing_stands_out_the_largest_ends_are_told,
-           a_wait_for_a_lock_is_told_beside_a_sleep)
+           a_wait_for_a_lock_is_told_beside_a_sleep, two_long_waits_are_both_told,
+           a_wait_comes_before_a_sleep_that_is_a_little_longer)
