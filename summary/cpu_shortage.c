@@ -121,14 +121,28 @@ void add_shortage_figures(const struct cpu_shortage *c, struct finding *f)
         add_figure(f, "stolen_cpus", c->stolen_cpus);
 }
 
-static void add_quota(const struct profile_cpu_limits *l, const struct thread_group *group,
-                      struct text *words)
+/* Do several threads want a CPU for a tenth of the time or more? */
+static bool several_compute(const struct scene *s)
+{
+    enum { PART = 10 };
+    size_t n = 0;
+    for (size_t i = 0; i < s->g->n; i++) {
+        const struct thread_group *group = &s->g->items[i];
+        if (group->cpu_ns + group->runqueue_ns >= group->wall_ns / PART)
+            n += group->n_threads;
+    }
+    return n > 1;
+}
+
+static void add_quota(const struct scene *s, const struct profile_cpu_limits *l,
+                      const struct thread_group *group, struct text *words)
 {
     text_addf(words,
               ": %s cgroup may use %.3g CPU%s and was throttled in %.0f%% of its periods. Raise "
-              "the CPU limit, or use fewer threads.",
+              "the CPU limit%s.",
               possessive(group), l->quota_cpus, l->quota_cpus == 1 ? "" : "s",
-              l->periods ? 100 * (double)l->throttled_periods / (double)l->periods : 100);
+              l->periods ? 100 * (double)l->throttled_periods / (double)l->periods : 100,
+              several_compute(s) ? ", or use fewer threads" : "");
 }
 
 static void add_others(const struct scene *s, const struct profile_host *h, struct text *words)
@@ -182,7 +196,7 @@ void add_shortage(const struct scene *s, const struct thread_group *group,
         add_cpus(s, group, c, words);
         break;
     case SHORTAGE_QUOTA:
-        add_quota(c->limits, group, words);
+        add_quota(s, c->limits, group, words);
         break;
     case SHORTAGE_QUOTA_ABOVE:
         text_add(words, ": it was throttled by a CPU limit above what is visible here. Raise the "

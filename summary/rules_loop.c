@@ -86,14 +86,15 @@ void rule_ready_loop(const struct scene *s, struct thread_group *group, struct f
     if (loop_is_always_ready(s, group->threads[0], &polls)) {
         struct text words = {0};
         text_addf(&words,
-                  "%s runs an event loop (%s) that never waits: a descriptor is ready "
-                  "whenever it polls, for ",
+                  "%s runs an event loop (%s) that never waits: whenever it polls a descriptor is "
+                  "ready, or a callback due, for ",
                   group->noun, polls.kind);
         add_percent(&words, share);
         text_add(&words, " of its time.");
         add_handler(s, group, &polls, &words);
         text_add(&words, " Usual causes: the descriptor's other end has closed, nobody reads it, "
-                         "or it is watched for writing all the time.");
+                         "it is watched for writing all the time, or a callback asks to be called "
+                         "again at once.");
         f->words = words.s;
     }
     intervals_release(&polls.rest);

@@ -55,10 +55,23 @@ static struct ran who_ran(const struct scene *s)
     return ran;
 }
 
+/* Does a thread wake up again and again?  Then it goes on, however short what it does is. */
+static bool goes_on(const struct scene *s)
+{
+    enum { TIMES_A_SECOND = 5 };
+    for (uint32_t i = 1; i <= profile_thread_count(s->p); i++) {
+        const struct profile_thread *t = profile_see_thread(s->p, (thread_id){i});
+        uint64_t wakes = t->usage.voluntary - min_u64(t->own_switches, t->usage.voluntary);
+        if (!t->n_folded && rule_per_second(wakes, s) >= TIMES_A_SECOND)
+            return true;
+    }
+    return false;
+}
+
 static bool is_standstill(const struct scene *s, const struct ran *ran)
 {
     bool still = ran->still_ns >= NS_PER_S && 2 * ran->still_ns >= s->wall_ns;
-    return (still || ran->share <= ran_at_all) && s->wall_ns >= NS_PER_S;
+    return (still || (ran->share <= ran_at_all && !goes_on(s))) && s->wall_ns >= NS_PER_S;
 }
 
 static bool has_no_work(const struct thread_group *group)
@@ -334,13 +347,29 @@ static void add_starved_pool(const struct scene *s, struct text *words)
             return;
 }
 
+/* Do all that hang wait for clients, who just do not come? */
+static bool all_serve(const struct scene *s)
+{
+    static const unsigned anybody = 1U << BLOCKER_LISTENER | 1U << BLOCKER_CLIENT;
+    struct thread_group *groups[MOST_TOLD];
+    size_t n = list_hanging(s, groups, MOST_TOLD);
+    size_t i = 0;
+    while (i < n && i < MOST_TOLD && holders_is_for(s->holders, last_run(groups[i])->at, anybody))
+        i++;
+    return n > 0 && i == n;
+}
+
 static void add_who(const struct scene *s, const struct ran *ran, struct text *words)
 {
+    bool idle = all_serve(s);
     bool stopped_running = ran->share > ran_at_all;
     const char *hardly = ran->ns > 0 && !stopped_running ? " more than an instant" : "";
     const char *last = stopped_running ? "the last " : "";
     if (ran->threads == 1)
-        text_addf(words, "The only thread did not run%s in %s", hardly, last);
+        text_addf(words, "The only thread %sdid not run%s in %s", idle ? "is idle: it " : "",
+                  hardly, last);
+    else if (idle)
+        text_addf(words, "All %zu threads are idle: none ran%s in %s", ran->threads, hardly, last);
     else
         text_addf(words, "None of the %zu threads ran%s in %s", ran->threads, hardly, last);
     add_time(words, stopped_running ? ran->still_ns : s->wall_ns);

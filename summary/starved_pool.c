@@ -29,8 +29,8 @@ bool starved_pool_add(const struct scene *s, const struct thread_group *group,
         !rule_stack_has(s, last->at, rule_is_for_results) || has_more_threads(s, group))
         return false;
     text_addf(words,
-              " If %s own pool is to run the tasks whose results %s wait%s for, no thread of it is "
-              "left: wait outside of the pool, or give these tasks another pool.",
-              possessive(group), group->noun, verb_s(group));
+              " If these are results of tasks of %s own pool, no thread is left to run them: wait "
+              "outside of the pool, or give these tasks another pool.",
+              possessive(group));
     return true;
 }

@@ -37,6 +37,47 @@ START_TEST(who_all_wait_for_work_are_not_stuck)
 }
 END_TEST
 
+/* Nobody comes: that is no fault.  An answer that does not come may be one. */
+START_TEST(a_server_without_clients_is_idle)
+{
+    for (int answer = 0; answer <= 1; answer++) {
+        struct wait_side side = {
+            .thing = THING_SOCKET,
+            .blocker = {.kind = answer ? BLOCKER_PEER : BLOCKER_LISTENER,
+                        .net = NET_TCP,
+                        .port = 80},
+        };
+        setup();
+        side.blocker.host = profile_string(b.p, "127.0.0.1");
+        builder_polls(&b, lead, "main@/src/a.py:1:2 > serve@/src/a.py:5:6", &side, 4000);
+        judge(4000);
+        assert_told(0, "none_ran",
+                    answer ? "The only thread did not run in 4.0 s. main waits in serve a.py:6"
+                           : "The only thread is idle: it did not run in 4.0 s. main waits in");
+        teardown();
+    }
+}
+END_TEST
+
+/* It runs for an instant at a time, but it goes on. */
+START_TEST(who_wakes_up_again_and_again_goes_on)
+{
+    for (uint64_t wakes = 0; wakes <= 40; wakes += 40) {
+        setup();
+        builder_run(&b, lead, asks, 3998, 0);
+        builder_run(&b, lead, "main@/src/a.py:1:2", 2, 2);
+        builder_run(&b, lead, asks, 500, 0);
+        profile_get_thread(b.p, lead)->usage.voluntary = wakes;
+        judge(4500);
+        if (wakes)
+            assert_not_told("none_ran");
+        else
+            assert_told(0, "none_ran", "The only thread did not run more than an instant in 4.5 s");
+        teardown();
+    }
+}
+END_TEST
+
 START_TEST(what_cannot_be_told_is_said_so)
 {
     judge_pool("main@/src/a.py:1:2 > take@/src/a.py:5:6 > futex [blocked]", 11);
@@ -109,8 +150,8 @@ START_TEST(a_pool_whose_tasks_wait_for_it_is_told)
         if (how % 2)
             builder_run(&b, builder_thread(&b, 20, "pool"), pool_wait, 6000, 0);
         judge(6000);
-        ck_assert_int_eq(is_said(" If their own pool is to run the tasks whose results 2 pool "
-                                 "threads wait for, no thread of it is left: wait outside"),
+        ck_assert_int_eq(is_said(" If these are results of tasks of their own pool, no thread "
+                                 "is left to run them: wait outside"),
                          how % 2 == 0);
         teardown();
     }
@@ -230,6 +271,7 @@ END_TEST
 CHECK_MAIN("findings_standstill", 20, a_pool_whose_tasks_wait_for_it_is_told,
            who_only_waits_for_children_does_not_hide_one_that_works,
            many_may_wait_for_children_that_do_nothing, who_all_wait_for_work_are_not_stuck,
-           what_cannot_be_told_is_said_so, who_hangs_beside_idle_workers_is_told,
+           what_cannot_be_told_is_said_so, a_server_without_clients_is_idle,
+           who_wakes_up_again_and_again_goes_on, who_hangs_beside_idle_workers_is_told,
            a_result_that_does_not_come_is_told, who_ran_before_the_standstill_does_not_hide_it,
            a_stopped_process_is_told, who_waits_for_a_stopped_process_is_told)

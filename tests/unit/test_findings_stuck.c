@@ -53,9 +53,10 @@ START_TEST(a_pool_that_waits_for_itself_is_told_the_way_out)
                  "Future.result@/usr/lib/python3.11/concurrent/futures/_base.py:1:2",
                  &condition, 4000);
     judge(4000);
-    assert_told(0, "stuck",
-                "If its own pool is to run the tasks whose results deliver waits for, no thread of "
-                "it is left: wait outside of the pool, or give these tasks another pool.");
+    assert_told(
+        0, "stuck",
+        "If these are results of tasks of its own pool, no thread is left to run them: wait "
+        "outside of the pool, or give these tasks another pool.");
     teardown();
 }
 END_TEST
