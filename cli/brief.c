@@ -7,8 +7,7 @@
 
 enum {
     LEAST_ROWS = 3, /* with their heading */
-    FIRST_LINES = 5,
-    MORE_LINES = 2, /* of the first finding, of each other one */
+    MORE_LINES = 2, /* of a finding but the first, whose end says what to do */
     LABEL_COLUMNS = 28,
 };
 
@@ -33,12 +32,21 @@ void brief_add_line(const char *words, size_t lines, struct text *out)
     text_release(&wrapped);
 }
 
+size_t brief_lines_of(const char *words, size_t most)
+{
+    struct text lines = {0};
+    brief_add_line(words, most, &lines);
+    size_t n = count_lines(lines.s);
+    text_release(&lines);
+    return n;
+}
+
 static void add_findings(const struct findings *f, size_t lines, struct text *out)
 {
     size_t left = lines - LEAST_ROWS;
     for (size_t i = 0; i < f->n_printed && left; i++) {
         size_t before = count_lines(out->s);
-        size_t most = i ? MORE_LINES : FIRST_LINES;
+        size_t most = i ? MORE_LINES : left;
         brief_add_line(f->printed[i]->words, most < left ? most : left, out);
         left -= count_lines(out->s) - before;
     }

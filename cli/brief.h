@@ -6,7 +6,7 @@
 
 enum {
     BRIEF_LINES = 12,        /* in all */
-    BRIEF_QUALITY_LINES = 2, /* of them the last ones */
+    BRIEF_QUALITY_LINES = 3, /* of them the last ones, at most */
     BRIEF_COLUMNS = 79,
 };
 /* Appends what F and G say, in LINES (8 or more) of at most BRIEF_COLUMNS: the findings, then a
@@ -15,3 +15,5 @@ void brief_add(const struct groups *g, const struct findings *f, size_t lines, s
 /* Appends WORDS, "wallspy: quality …", in at most LINES, which end in "…" where they are too
  * few. */
 void brief_add_line(const char *words, size_t lines, struct text *out);
+/* How many lines that takes, MOST or fewer. */
+size_t brief_lines_of(const char *words, size_t most);

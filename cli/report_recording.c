@@ -46,6 +46,22 @@ static void print_tables(const struct said *said)
     text_release(&out);
 }
 
+static void add_quality(const struct said *said, struct text *out)
+{
+    text_add(out, "wallspy: ");
+    (void)quality_text(said->p, out);
+}
+
+/* How many lines of --brief are left for the answer. */
+static size_t brief_lines_left(const struct said *said)
+{
+    struct text quality = {0};
+    add_quality(said, &quality);
+    size_t lines = BRIEF_LINES - brief_lines_of(quality.s, BRIEF_QUALITY_LINES);
+    text_release(&quality);
+    return lines - (said->window.len > 0);
+}
+
 /* What is said of G and F, of those that are asked for. */
 static void say_answer(const void *subject, const struct groups *g, const struct findings *f,
                        struct text *out)
@@ -60,8 +76,7 @@ static void say_answer(const void *subject, const struct groups *g, const struct
     else if (said->o.json)
         (void)report_json_add(out, &json, g, &chosen.findings); /* of none is nothing printed */
     else if (said->o.brief)
-        brief_add(&chosen.groups, &chosen.findings,
-                  BRIEF_LINES - BRIEF_QUALITY_LINES - (said->window.len > 0), out);
+        brief_add(&chosen.groups, &chosen.findings, brief_lines_left(said), out);
     else
         report_add_answer(&chosen.groups, &chosen.findings, said->o.verbose > 0, out);
     chosen_answer_release(&chosen);
@@ -71,8 +86,7 @@ static void print_brief(const struct said *said, const char *answer)
 {
     struct text quality = {0};
     struct text out = {0};
-    text_add(&quality, "wallspy: ");
-    (void)quality_text(said->p, &quality);
+    add_quality(said, &quality);
     if (said->window.len)
         brief_add_line(said->window.s, 1, &out);
     text_add(&out, answer);
