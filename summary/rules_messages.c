@@ -56,14 +56,14 @@ static void add_passer(const struct scene *s, const struct passer *p, struct tex
 /* ", while main is 99% in score a.py:15": the user's line that has it done, of the leader, or of
  * the main thread that is there for longest: that of a manager's process is where it was forked.
  * None of the threads that do it is called by the user; a worker, P's, is in its own first
- * function.  Returns whose line it is; NULL: nobody's. */
+ * function.  Where the leader passes them itself the sentence has its line anyway.  Returns whose line it is; NULL: nobody's. */
 static const struct thread_group *add_user(const struct scene *s, const struct passer *p,
                                            struct text *out)
 {
     const struct thread_group *user = NULL;
     struct call_path best = {.caller = NULL};
     double most = much_of_it;
-    for (size_t i = 0; i < s->g->n; i++) {
+    for (size_t i = 0; i < s->g->n && p->group != s->lead; i++) {
         struct thread_group *group = &s->g->items[i];
         if (group->idle || group == p->group || !group->threads[0]->thread->main)
             continue;
@@ -151,9 +151,10 @@ static bool are_small(const struct passer *all)
 }
 
 /* " The messages are small: 84,000 reads a second. Send more in each (chunksize).", with what is
- * known of the library by which USER sends them. */
+ * known of the library by which USER sends them, or else PASSER. */
 static void add_size(const struct scene *s, const struct thread_group *user,
-                     const struct passer *all, struct text *out, struct finding *f)
+                     const struct thread_group *passer, const struct passer *all, struct text *out,
+                     struct finding *f)
 {
     double reads = rule_per_second(all->reads, s);
     bool small = are_small(all);
@@ -163,7 +164,8 @@ static void add_size(const struct scene *s, const struct thread_group *user,
         text_add_thousands(out, reads);
         text_add(out, " reads a second.");
     }
-    if (!user || add_slow_code_of(s, user, out, f) <= 0)
+    if ((!user || add_slow_code_of(s, user, out, f) <= 0) &&
+        add_slow_code_of(s, passer, out, f) <= 0)
         text_add(out, small ? " Send more in each (chunksize)."
                             : " Send less per message, or share memory.");
 }
@@ -198,7 +200,7 @@ void rule_messages(const struct scene *s, struct thread_group *group, struct fin
     const struct thread_group *user = add_user(s, &best, &words);
     text_add(&words, ".");
     add_passer(s, &best, &words);
-    add_size(s, user, &all, &words, f);
+    add_size(s, user, best.group, &all, &words, f);
     f->of_leader = taken_of_leader(s);
     f->also = best.group->noun;
     f->words = words.s;

@@ -164,7 +164,7 @@ double add_slow_code_of(const struct scene *s, const struct thread_group *other,
 {
     static const double much = 0.3; /* of its time: else something else keeps the others */
     struct text of = {0};
-    if (share_of(other->cpu_ns, other->wall_ns) < much)
+    if (share_of(other->cpu_ns + other->runqueue_ns, other->wall_ns) < much)
         return 0;
     text_addf(&of, other->plural ? "the CPU time of %s" : "%s's CPU time", other->noun);
     double share = add_row(s, other, of.s, words, f);

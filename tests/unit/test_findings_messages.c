@@ -72,6 +72,26 @@ START_TEST(small_messages_are_told_from_large_ones)
 }
 END_TEST
 
+/* Whose main thread waits meanwhile has no part in it; what the library offers is told. */
+START_TEST(who_passes_them_itself_is_no_others_while)
+{
+    b = builder_start(10, "app");
+    thread_id lead = builder_thread(&b, 10, NULL);
+    builder_run(&b, lead,
+                "sell@/src/a.py:1:9 > BaseProxy._callmethod" LIB "managers.py:1:2 > "
+                "ForkingPickler.dumps" LIB "reduction.py:1:2",
+                4000, 4000);
+    builder_process(&b, 20, "python3", "");
+    builder_run(&b, builder_thread(&b, 20, NULL), "main@/src/b.py:1:2 > futex [blocked]", 4000, 0);
+    judge(4000);
+    assert_told(0, "messages",
+                "Passing data between processes takes 100% of the CPU time. Most of it is in 10 "
+                "(app), in sell a.py:9 > ForkingPickler.dumps.");
+    ck_assert(is_said("copy() of its dict"));
+    teardown();
+}
+END_TEST
+
 START_TEST(what_the_tasks_do_comes_first)
 {
     judge_pool(1000, 3500); /* 30 % */
@@ -123,4 +143,5 @@ END_TEST
 
 CHECK_MAIN("findings_messages", 20, what_it_costs_is_compared_with_what_else_takes_the_leaders_time,
            what_passing_data_costs_is_told, small_messages_are_told_from_large_ones,
-           what_the_tasks_do_comes_first, what_all_do_whom_the_leader_waits_for_counts)
+           what_the_tasks_do_comes_first, who_passes_them_itself_is_no_others_while,
+           what_all_do_whom_the_leader_waits_for_counts)
