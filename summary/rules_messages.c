@@ -56,7 +56,8 @@ static void add_passer(const struct scene *s, const struct passer *p, struct tex
 /* ", while main is 99% in score a.py:15": the user's line that has it done, of the leader, or of
  * the main thread that is there for longest: that of a manager's process is where it was forked.
  * None of the threads that do it is called by the user; a worker, P's, is in its own first
- * function.  Where the leader passes them itself the sentence has its line anyway.  Returns whose line it is; NULL: nobody's. */
+ * function.  Where the leader passes them itself the next sentence has its line.  Returns whose
+ * line it is; NULL: nobody's. */
 static const struct thread_group *add_user(const struct scene *s, const struct passer *p,
                                            struct text *out)
 {
