@@ -346,7 +346,7 @@ OTHERS = [
               else (r"\bmain\b",)),
     Situation("batches", "of each ten pages that a new pool fetches one comes slowly",
               "{programs}/batches.py {seconds}", "waits.*",
-              (r"main waits \d+% of its time(, \d+%)? in index_batch \S+:\d+ > as_completed",
+              (r"main waits \d+% of its time in index_batch batches\.py:\d+ > as_completed",
                r"ThreadPoolExecutor threads are \d+% in fetch_page batches\.py:15 > \w*sleep"),
               ("share", "share", 0.05), twin_says=("computes", "thread_starts", "waits")),
     Situation("parent", "a server's parent process only waits for its children",
