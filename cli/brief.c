@@ -32,12 +32,12 @@ void brief_add_line(const char *words, size_t lines, struct text *out)
     text_release(&wrapped);
 }
 
-size_t brief_lines_of(const char *words, size_t most)
+size_t brief_lines_of(const char *words, size_t lines)
 {
-    struct text lines = {0};
-    brief_add_line(words, most, &lines);
-    size_t n = count_lines(lines.s);
-    text_release(&lines);
+    struct text added = {0};
+    brief_add_line(words, lines, &added);
+    size_t n = count_lines(added.s);
+    text_release(&added);
     return n;
 }
 

@@ -15,5 +15,5 @@ void brief_add(const struct groups *g, const struct findings *f, size_t lines, s
 /* Appends WORDS, "wallspy: quality …", in at most LINES, which end in "…" where they are too
  * few. */
 void brief_add_line(const char *words, size_t lines, struct text *out);
-/* How many lines that takes, MOST or fewer. */
-size_t brief_lines_of(const char *words, size_t most);
+/* How many lines brief_add_line() adds. */
+size_t brief_lines_of(const char *words, size_t lines);

@@ -503,9 +503,10 @@ struct call_path call_path_shared(struct tally *t, const struct shared_callee *c
     text_addf(&callers, "%zu functions", callee->callers);
     if (at.frame->kind != SHOWN_WAIT)
         frame_add_name(&name, at.frame);
-    struct tally_lines lines = tally_lines(t, frames);
-    if (at.frame->kind != SHOWN_WAIT && at.role == ROLE_OWN)
+    if (at.frame->kind != SHOWN_WAIT && at.role == ROLE_OWN) {
+        struct tally_lines lines = tally_lines(t, frames);
         add_source(&name, at.frame, &lines);
+    }
     struct call_path path = {.caller = callers.s,
                              .inner = name.s,
                              .libc = at.role == ROLE_LIBC ? NULL : libc_name(&c),

@@ -147,6 +147,8 @@ static bool waits_for_process(const struct groups *g, struct holders *h,
 static void mark_asked(const struct groups *g, bool *work)
 {
     struct holders h;
+    if (profile_process_count(g->p) < 2)
+        return;
     holders_init(&h, g->p, g->v);
     for (size_t i = 0; i < g->summaries.n; i++) {
         const struct profile_thread *t = g->summaries.threads[i].thread;

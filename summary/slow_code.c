@@ -162,7 +162,7 @@ double add_slow_code(const struct scene *s, const struct thread_group *group, co
 double add_slow_code_of(const struct scene *s, const struct thread_group *other, struct text *words,
                         struct finding *f)
 {
-    static const double much = 0.3; /* of its time: else something else keeps the others */
+    static const double much = 0.3; /* of its time it runs, or could: else it keeps nobody */
     struct text of = {0};
     if (share_of(other->cpu_ns + other->runqueue_ns, other->wall_ns) < much)
         return 0;

@@ -144,7 +144,7 @@ bool may_be_for_work(const struct call_tree *t, uint32_t node, size_t threads)
         return !(locks >> at.futex & 1);
     if (str_is_one_of(call, polls))
         return threads < 2 || !is_in_own_code(t, node);
-    if (str_eq(call, "read") && at.sockets) /* as recv(2) */
+    if (str_eq(call, "read") && at.sockets) /* read(2) of a socket is recv(2): for an answer */
         return false;
     return str_is_one_of(call, calls) || str_starts(call, "epoll_");
 }
