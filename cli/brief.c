@@ -105,6 +105,8 @@ static void add_row(const struct table_row *row, struct text *out)
         text_release(&said);
     } else if (row->n_paths && row->paths[0].n) {
         add_path(row, columns, &line);
+    } else if (row->idle_ns > 0) {
+        text_addf(&line, "%d%% idle", percent_of(row->idle_ns, row->wall_ns));
     }
     while (line.s[line.len - 1] == ' ')
         text_truncate(&line, line.len - 1);

@@ -406,7 +406,7 @@ void rule_none_ran(const struct scene *s, struct thread_group *group, struct fin
     struct text words = {0};
     add_who(s, &ran, &words);
     if (all_wait_for_work(s)) {
-        text_add(&words, ": all wait for work.");
+        text_add(&words, ran.threads == 1 ? ": it waits for work." : ": all wait for work.");
         f->kind = FINDING_SLEEPS;
         f->share = 1;
         f->words = words.s;

@@ -92,6 +92,15 @@ START_TEST(however_much_there_is_it_stays_short)
 }
 END_TEST
 
+START_TEST(a_loop_without_events_is_idle)
+{
+    struct profile_builder b = builder_start(100, "app");
+    builder_run(&b, builder_thread(&b, 100, NULL),
+                "main!app > ev_run!libev.so.4 > epoll_wait [blocked]", 10000, 0);
+    ck_assert_ptr_nonnull(strstr(brief(&b), "\n  main 100  0/0/100%  100% idle\n"));
+}
+END_TEST
+
 START_TEST(an_empty_recording_says_nothing)
 {
     struct profile_builder b = builder_start(100, "python3");
@@ -116,4 +125,4 @@ END_TEST
 
 CHECK_MAIN_WITH("brief", 4, set_up, tear_down, findings_come_first_and_each_group_has_a_line,
                 however_much_there_is_it_stays_short, an_empty_recording_says_nothing,
-                what_finds_no_room_ends_in_dots)
+                a_loop_without_events_is_idle, what_finds_no_room_ends_in_dots)

@@ -34,6 +34,9 @@ START_TEST(who_all_wait_for_work_are_not_stuck)
     ck_assert_uint_eq(found.n_printed, 1);
     assert_told(0, "none_ran", "None of the 12 threads ran in 6.0 s: all wait for work.");
     teardown();
+    judge_pool(pool_wait, 0);
+    assert_told(0, "none_ran", "The only thread did not run in 6.0 s: it waits for work.");
+    teardown();
 }
 END_TEST
 
