@@ -18,7 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { MOST_THREADS = 256, FIRST_US = 6000, SECOND_US = 2000, YIELDS_US = 200 };
+enum { MOST_THREADS = 256, FIRST_US = 6000, SECOND_US = 2000, YIELDS_US = 200, PIECE_US = 20 };
 
 static enum { PLAIN, CALL, YIELD } how;
 static double end_s;
@@ -28,7 +28,8 @@ static volatile long sink;
 struct place {
     double cpu_s, wall_s;
 };
-struct worker { /* six doubles to crowd.py */
+static _Thread_local struct place *here; /* the thread's: first or second */
+struct worker {                          /* six doubles to crowd.py */
     struct place first, second;
     double lost_s;
     pthread_t thread;
@@ -37,33 +38,54 @@ void crowd_begin(const char *kind, double seconds);
 void *crowd_work(void *arg);
 void crowd_report(const struct worker *workers, int n);
 
+/* What a piece of work takes longer than it should, its thread waited for a CPU.  The thread's CPU
+ * clock would tell as much, but whoever reads it may lose the CPU then and there: such waits would
+ * be those of the test. */
+static void compute_us(int us)
+{
+    double last_s = now_s();
+    for (int i = 0; i < us; i += PIECE_US) {
+        compute_steps((int)(PIECE_US * steps_a_us));
+        double s = now_s() - last_s;
+        here->wall_s += s;
+        here->cpu_s += s < 3 * PIECE_US / 1e6 ? s : PIECE_US / 1e6;
+        last_s += s;
+    }
+}
+
+/* From a half of LENGTH_US to three halves: a visit of one length falls into step with the kernel's
+ * time slices, and then a place's waits are not as its CPU time. */
+static int vary(int length_us)
+{
+    static _Thread_local unsigned seed;
+    if (seed == 0)
+        seed = (unsigned)gettid();
+    return length_us / 2 + rand_r(&seed) % length_us;
+}
+
 static __attribute__((noinline)) void first(void)
 {
-    compute_steps((int)(FIRST_US * steps_a_us));
+    compute_us(vary(FIRST_US));
     sink++;
+}
+
+static void yield(void)
+{
+    double began_s = now_s();
+    sched_yield();
+    here->wall_s += now_s() - began_s;
 }
 
 static __attribute__((noinline)) void second(void)
 {
-    for (int us = 0; us < SECOND_US; us += YIELDS_US) {
-        compute_steps((int)(YIELDS_US * steps_a_us));
+    for (int us = vary(SECOND_US); us > 0; us -= YIELDS_US) {
+        compute_us(YIELDS_US);
         if (how == YIELD)
-            sched_yield();
+            yield();
     }
     if (how == CALL)
         sink += syscall(SYS_getppid);
     sink++;
-}
-
-/* The kernel brings the thread's run time up to date for its CPU clock, and may then give the CPU
- * to another: that wait is of neither place. */
-static void visit(struct place *p, void (*function)(void))
-{
-    double cpu_s = clock_s(CLOCK_THREAD_CPUTIME_ID);
-    double wall_s = now_s();
-    function();
-    p->wall_s += now_s() - wall_s;
-    p->cpu_s += clock_s(CLOCK_THREAD_CPUTIME_ID) - cpu_s;
 }
 
 void *crowd_work(void *arg)
@@ -72,8 +94,10 @@ void *crowd_work(void *arg)
     double began_s = now_s();
     double its_own_s = clock_s(CLOCK_THREAD_CPUTIME_ID) + queue_s();
     while (now_s() < end_s) {
-        visit(&w->first, first);
-        visit(&w->second, second);
+        here = &w->first;
+        first();
+        here = &w->second;
+        second();
     }
     its_own_s = clock_s(CLOCK_THREAD_CPUTIME_ID) + queue_s() - its_own_s;
     w->lost_s = now_s() - began_s - its_own_s;
