@@ -2,7 +2,7 @@
  * (docs/sampling.md).  Private to sampler/. */
 #pragma once
 
-#include "sampler/message.h"
+#include "capture/message.h"
 #include "sampler/state.h"
 #include "sampler/tracer.h"
 

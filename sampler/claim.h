@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sampler/snapshot.h"
+#include "capture/snapshot.h"
 #include "target/proc.h"
 
 struct stop;

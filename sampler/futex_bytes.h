@@ -2,8 +2,8 @@
  * its stack, so that both are of one moment.  waits/wait_owner.h explains them. */
 #pragma once
 
+#include "capture/snapshot.h"
 #include "sampler/recorder.h"
-#include "sampler/snapshot.h"
 
 /* How many bytes before the futex word are kept, and from it on: all of glibc's locks are within
  * (sysdeps/nptl/bits/struct_mutex.h, struct_rwlock.h), wherever in them the word is. */

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "base/duty_cycle.h"
-#include "sampler/message.h"
+#include "capture/message.h"
 
 struct sampler;
 struct thread;

@@ -9,7 +9,7 @@
  * Private to sampler/. */
 #pragma once
 
-#include "sampler/snapshot.h"
+#include "capture/snapshot.h"
 
 struct sampler;
 struct thread;

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sampler/snapshot.h"
+#include "capture/snapshot.h"
 #include "target/mem.h"
 
 enum {

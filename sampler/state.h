@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "sampler/message.h"
+#include "capture/message.h"
 #include "sampler/priority.h"
 #include "sampler/process.h"
 #include "sampler/sampler.h"

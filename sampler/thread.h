@@ -5,10 +5,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "capture/snapshot.h"
 #include "sampler/claim.h"
 #include "sampler/long_write.h"
 #include "sampler/recorder.h"
-#include "sampler/snapshot.h"
 #include "sampler/stack_area.h"
 #include "sampler/thread_files.h"
 #include "sampler/wait_object.h"

@@ -18,7 +18,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "sampler/snapshot.h"
+#include "capture/snapshot.h"
 
 struct tracer;
 

@@ -3,7 +3,7 @@
  * because a moment later the descriptor may be another file's. */
 #pragma once
 
-#include "sampler/message.h"
+#include "capture/message.h"
 #include "sampler/recorder.h"
 
 struct process;

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sampler/snapshot.h"
+#include "capture/snapshot.h"
 #include "unwinder/stack_view.h"
 
 struct expression {

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "sampler/snapshot.h"
+#include "capture/snapshot.h"
 #include "target/modules.h"
 #include "unwinder/stack_view.h"
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sampler/snapshot.h"
+#include "capture/snapshot.h"
 #include "unwinder/stack_view.h"
 
 /* Where a value of the caller comes from. */

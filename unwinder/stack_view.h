@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sampler/snapshot.h"
+#include "capture/snapshot.h"
 
 struct stack_view {
     const uint8_t *bytes; /* of [start, start + len); NULL: ask mem */

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sampler/snapshot.h"
+#include "capture/snapshot.h"
 #include "target/modules.h"
 
 enum { UNWIND_MAX_FRAMES = 16384 };

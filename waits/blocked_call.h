@@ -1,7 +1,7 @@
 /* A thread that is blocked in a call whose other side lies in the kernel. */
 #pragma once
 
-#include "sampler/message.h"
+#include "capture/message.h"
 #include "waits/descriptor.h"
 
 struct blocked_call {

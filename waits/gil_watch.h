@@ -2,8 +2,8 @@
 #pragma once
 
 #include "base/hash.h"
+#include "capture/snapshot.h"
 #include "profile/profile.h"
-#include "sampler/snapshot.h"
 
 /* The threads by the thread states that they were last seen to run.  Zero-initialise. */
 struct gil_watch {

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 #include "base/hash.h"
-#include "sampler/message.h"
+#include "capture/message.h"
 
 struct thread_ids {     /* zero-initialise */
     struct map threads; /* process and ns_tid → tid, of the recorded ones */

@@ -6,10 +6,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "capture/message.h"
 #include "profile/wait.h"
 #include "pyframes/py_gil.h"
 #include "pyframes/py_walk.h"
-#include "sampler/message.h"
 #include "target/modules.h"
 #include "target/mount.h"
 

@@ -7,8 +7,8 @@
 
 #include "base/duty_cycle.h"
 #include "base/hash.h"
+#include "capture/message.h"
 #include "pyframes/py_lock.h"
-#include "sampler/message.h"
 #include "waits/gil_watch.h"
 #include "waits/thread_ids.h"
 #include "waits/wait_host.h"

@@ -2,8 +2,8 @@
  * so, but its frames fit the C stack of the thread that runs it. */
 #pragma once
 
+#include "capture/message.h"
 #include "pyframes/py_merge.h"
-#include "sampler/message.h"
 #include "worker/target_process.h"
 
 struct foreign_search {

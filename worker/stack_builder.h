@@ -1,9 +1,9 @@
 /* A capture → a stack and a wait of the profile: unwinds, walks Python, merges, interns. */
 #pragma once
 
+#include "capture/message.h"
 #include "pyframes/py_gil.h"
 #include "pyframes/py_locals.h"
-#include "sampler/message.h"
 #include "worker/target_process.h"
 
 struct stack_builder;

@@ -10,8 +10,8 @@
 
 #include <stdint.h>
 
+#include "capture/message.h"
 #include "profile/profile.h"
-#include "sampler/message.h"
 #include "worker/cpu_waits.h"
 #include "worker/usage.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "sampler/snapshot.h"
+#include "capture/snapshot.h"
 #include "tests/fuzz/elf_input.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "sampler/snapshot.h"
+#include "capture/snapshot.h"
 #include "target/modules.h"
 
 /* What the program gets: stdin is a pipe on which it may block, stdout one to write "ready" to. */

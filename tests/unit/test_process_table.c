@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "sampler/message.h"
+#include "capture/message.h"
 #include "sampler/state.h"
 #include "tests/support/check_main.h"
 

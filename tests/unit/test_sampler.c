@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/descriptors.h"
-#include "sampler/message.h"
+#include "capture/message.h"
 #include "sampler/state.h"
 #include "sampler/thread_files.h"
 #include "target/mem.h"

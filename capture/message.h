@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "sampler/snapshot.h"
+#include "capture/snapshot.h"
 #include "target/proc.h"
 #include "target/syscalls.h"
 

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "capture/registers.h"
 #include "target/mem.h"
 
 enum thread_state {
@@ -17,30 +18,6 @@ enum thread_state {
     THREAD_BLOCKED,
     THREAD_STOPPED,             /* by a job-control signal, or a debugger */
     THREAD_RUNNING_OR_RUNNABLE, /* where the kernel does not tell them apart */
-};
-
-/* x86-64 registers by DWARF number (psABI figure 3.36); 16 is the return address column: pc. */
-enum {
-    X86_RAX = 0,
-    X86_RDX,
-    X86_RCX,
-    X86_RBX,
-    X86_RSI,
-    X86_RDI,
-    X86_RBP,
-    X86_RSP,
-    X86_R8,
-    X86_R12 = 12,
-    X86_R13,
-    X86_R14,
-    X86_R15,
-    X86_PC = 16,
-    X86_COUNT = 17
-};
-struct regs {
-    uint64_t r[X86_COUNT];
-    uint32_t
-        known; /* bit n: r[n] is valid.  Without a stop: X86_RSP and X86_PC; in a call X86_RDI */
 };
 
 enum { SNAPSHOT_HOOK_WORDS = 8 };

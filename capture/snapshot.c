@@ -1,4 +1,4 @@
-#include "sampler/snapshot.h"
+#include "capture/snapshot.h"
 
 #include <errno.h>
 #include <string.h>
