@@ -60,39 +60,75 @@ static void drop_held(struct sampler *s)
     s->held = (struct held_capture){0};
 }
 
-bool capture_emit(struct sampler *s, struct thread *t, enum message_kind kind, uint32_t flags,
-                  int64_t now_ns)
+/* Room in the ring for a message without a stack, which leaves SPARE bytes; NULL: there is none,
+ * which is counted. */
+static void *begin_message(struct sampler *s, size_t bytes, size_t spare)
 {
     drop_held(s);
-    struct sample_message *m =
-        ring_reserve(s->ring, sizeof *m + (kind == MESSAGE_SAMPLE ? SPARE_RING_BYTES : 0));
-    if (!m) {
-        counters_add(&s->counters, COUNT_RING_FULL, 1);
-        return false;
-    }
-    *m = (struct sample_message){.snapshot.state = t->sampled.state};
-    fill_head(s, t, &m->head, kind, now_ns);
-    m->head.flags = flags;
-    ring_commit(s->ring, kind == MESSAGE_SAMPLE ? sizeof *m : sizeof m->head);
+    void *m = ring_reserve(s->ring, bytes + spare);
+    counters_add(&s->counters, COUNT_RING_FULL, !m);
+    return m;
+}
+
+static bool end_message(struct sampler *s, size_t bytes)
+{
+    ring_commit(s->ring, bytes);
     s->emitted = true;
     return true;
 }
 
+/* With the counts SCHED of T. */
+static bool emit_with(struct sampler *s, struct thread *t, enum message_kind kind, uint32_t flags,
+                      const struct schedstat *sched, int64_t now_ns)
+{
+    bool sample = kind == MESSAGE_SAMPLE;
+    struct sample_message *m = begin_message(s, sizeof *m, sample ? SPARE_RING_BYTES : 0);
+    if (!m)
+        return false;
+    *m = (struct sample_message){.snapshot.state = t->sampled.state};
+    fill_head(s, t, &m->head, kind, now_ns);
+    m->head.flags = flags;
+    m->head.sched = *sched;
+    return end_message(s, sample ? sizeof *m : sizeof m->head);
+}
+
+bool capture_emit(struct sampler *s, struct thread *t, enum message_kind kind, uint32_t flags,
+                  int64_t now_ns)
+{
+    return emit_with(s, t, kind, flags, &t->sched, now_ns);
+}
+
+bool capture_emit_never_stopped(struct sampler *s, struct thread *t)
+{
+    return emit_with(s, t, MESSAGE_SAMPLE, SAMPLE_NO_STACK | SAMPLE_NEVER_STOPPED, &t->asked.sched,
+                     t->asked_ns);
+}
+
+bool capture_emit_process(struct sampler *s, const struct process *p, enum message_kind kind,
+                          int64_t now_ns)
+{
+    struct message *m = begin_message(s, sizeof *m, 0);
+    if (!m)
+        return false;
+    *m = (struct message){.kind = kind,
+                          .process = p->number,
+                          .tid = p->pid,
+                          .time_ns = now_ns,
+                          .interval_ns = s->interval_ns,
+                          .shot = s->shooting};
+    return end_message(s, sizeof *m);
+}
+
 bool capture_emit_lock(struct sampler *s, const struct process *p, const struct lock_message *lock)
 {
-    drop_held(s);
-    struct lock_message *m = ring_reserve(s->ring, sizeof *m + SPARE_RING_BYTES);
-    if (!m) {
-        counters_add(&s->counters, COUNT_RING_FULL, 1);
+    struct lock_message *m = begin_message(s, sizeof *m, SPARE_RING_BYTES);
+    if (!m)
         return false;
-    }
     *m = *lock;
     m->head.kind = MESSAGE_LOCK;
     m->head.process = p->number;
     m->head.interval_ns = s->interval_ns;
-    ring_commit(s->ring, sizeof *m);
-    s->emitted = true;
-    return true;
+    return end_message(s, sizeof *m);
 }
 
 static size_t stack_bytes_to_read(struct sampler *s, struct thread *t)

@@ -10,6 +10,11 @@
  * False: the ring is full, which is counted. */
 bool capture_emit(struct sampler *s, struct thread *t, enum message_kind kind, uint32_t flags,
                   int64_t now_ns);
+/* The same of a sample of T, which was asked to stop and has had no CPU since. */
+bool capture_emit_never_stopped(struct sampler *s, struct thread *t);
+/* Emits a message about P, or about all processes, as of NOW_NS.  False: as above. */
+bool capture_emit_process(struct sampler *s, const struct process *p, enum message_kind kind,
+                          int64_t now_ns);
 /* Emits LOCK, of a process whose threads wait for it.  False: as above. */
 bool capture_emit_lock(struct sampler *s, const struct process *p, const struct lock_message *lock);
 /* Reads the stack of T, which is off the CPU as VIEW says, without a stop, and emits it.  A thread

@@ -112,9 +112,8 @@ bool process_table_done(const struct sampler *s)
 
 bool process_table_report_end(struct sampler *s, struct process *p)
 {
-    struct thread none = {.process = p, .tid = p->pid};
     if (!p->end_reported)
-        p->end_reported = capture_emit(s, &none, MESSAGE_PROCESS_END, 0, clock_now_ns());
+        p->end_reported = capture_emit_process(s, p, MESSAGE_PROCESS_END, clock_now_ns());
     return p->end_reported;
 }
 

@@ -247,8 +247,7 @@ static void handle_exec(struct sampler *s, struct process *p)
  * thread of the new program is listed until the ring has room for it.  Returns whether it had. */
 static bool report_exec(struct sampler *s, struct process *p)
 {
-    struct thread none = {.process = p, .tid = p->pid};
-    if (p->exec_to_report_ns && capture_emit(s, &none, MESSAGE_EXEC, 0, p->exec_to_report_ns))
+    if (p->exec_to_report_ns && capture_emit_process(s, p, MESSAGE_EXEC, p->exec_to_report_ns))
         p->exec_to_report_ns = 0;
     return !p->exec_to_report_ns;
 }

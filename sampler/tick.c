@@ -477,7 +477,6 @@ void tick_run(struct sampler *s)
 
 bool tick_flush(struct sampler *s)
 {
-    struct thread none = {.process = s->added[0]};
     for (uint32_t i = 0; i < s->n_processes; i++) {
         for (size_t j = 0; j < s->processes[i]->n_threads; j++) {
             struct thread *t = s->processes[i]->threads[j];
@@ -487,17 +486,14 @@ bool tick_flush(struct sampler *s)
                 capture_emit(s, t, MESSAGE_EXTENDED, 0, t->until_ns);
         }
     }
-    return capture_emit(s, &none, MESSAGE_FLUSHED, 0, clock_now_ns());
+    return capture_emit_process(s, s->added[0], MESSAGE_FLUSHED, clock_now_ns());
 }
 
 /* T was asked to stop, and has had no CPU to do so until the end. */
 static void emit_wait(struct sampler *s, struct thread *t, int64_t now_ns)
 {
-    struct schedstat now = t->sched;
     claim_sampled_once(t, THREAD_RUNNABLE);
-    t->sched = t->asked.sched;
-    capture_emit(s, t, MESSAGE_SAMPLE, SAMPLE_NO_STACK | SAMPLE_NEVER_STOPPED, t->asked_ns);
-    t->sched = now;
+    capture_emit_never_stopped(s, t);
     claim_extend(t, now_ns, t->asked_ticks);
 }
 
