@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "target/cursor.h"
 #include "target/proc.h"
@@ -155,6 +156,13 @@ size_t descriptor_epoll_items(const char *info, struct epoll_item *ret, size_t m
         n++;
     }
     return n;
+}
+
+uint64_t descriptor_epoll_key(const char *info)
+{
+    const char *end;
+    const char *first = find_line(info, "tfd:", &end);
+    return first ? hash_bytes(first, strlen(first)) : 0;
 }
 
 enum { LOCK_KIND = 1, LOCK_ACCESS = 3, LOCK_TAKER, LOCK_FILE, LOCK_START, LOCK_END, LOCK_WORDS };

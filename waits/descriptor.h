@@ -52,6 +52,8 @@ struct epoll_item {
 };
 /* Fills RET with the first MOST items.  Returns how many there are. */
 size_t descriptor_epoll_items(const char *info, struct epoll_item *ret, size_t most);
+/* All items in one number, which is the same for as long as they are; 0: INFO has none. */
+uint64_t descriptor_epoll_key(const char *info);
 
 enum file_lock_kind { FILE_LOCK_POSIX, FILE_LOCK_OPEN_FILE, FILE_LOCK_FLOCK };
 /* A lock that the process has by this descriptor. */

@@ -31,8 +31,9 @@ struct watched {
 struct watch_list {
     struct watched items[MOST_WATCHED];
     size_t n;
-    size_t all; /* with those for which there was no room */
-    bool cut;   /* and there are more than that */
+    size_t all;   /* with those for which there was no room */
+    bool cut;     /* and there are more than that */
+    uint64_t key; /* of an epoll: descriptor_epoll_key() */
 };
 
 static void add_watched(struct watch_list *list, uint64_t fd, uint64_t inode, bool in, bool out)
@@ -57,6 +58,7 @@ static bool read_epoll(const struct peer_wait *w, struct watch_list *ret)
     if (n > MOST_WATCHED)
         ret->all += n - MOST_WATCHED;
     ret->cut = len == FDINFO_BYTES - 1;
+    ret->key = len >= 0 && !ret->cut ? descriptor_epoll_key(info) : 0;
     free(items);
     free(info);
     return len >= 0;
@@ -154,6 +156,12 @@ struct event_groups {
     size_t n;
     size_t peers; /* looked for so far */
     bool later;
+    size_t others;           /* descriptors that are known, and by which it does not wake itself */
+    struct peer_answer user; /* who has the other end of the last of these, if it is a process */
+    /* The last connection, whether there only is room to write waited for, and its group. */
+    struct net_socket connection;
+    bool sends;
+    struct event_group *connected;
 };
 
 static bool are_alike(const struct event_group *a, const struct event_group *b)
@@ -164,7 +172,7 @@ static bool are_alike(const struct event_group *a, const struct event_group *b)
     return a->kind == b->kind && memcmp(&x, &y, sizeof x) == 0;
 }
 
-static void add_to_group(struct event_groups *all, const struct event_group *g)
+static struct event_group *add_to_group(struct event_groups *all, const struct event_group *g)
 {
     size_t i = 0;
     while (i < all->n && !are_alike(&all->items[i], g))
@@ -174,16 +182,17 @@ static void add_to_group(struct event_groups *all, const struct event_group *g)
         same->of.n++;
         same->received |= g->received;
         same->of.pid = same->of.pid == g->of.pid ? g->of.pid : 0;
-        return;
+        return same;
     }
     all->items[all->n] = *g;
-    all->items[all->n++].of.n = 1;
+    all->items[all->n].of.n = 1;
+    return &all->items[all->n++];
 }
 
 static void describe_net(struct peer_looks *l, const struct peer_wait *w,
                          const struct net_socket *s, bool sends, struct event_group *g)
 {
-    g->of = peer_of_socket(l, s, sends, w->since_ns);
+    g->of = peer_of_socket(l, s, sends, w->over ? INT64_MAX : w->since_ns);
     g->of.thing = THING_SOCKET;
     g->of.bytes = 0;
     g->kind = g->of.kind == BLOCKER_CLIENT ? EVENT_CLIENT : EVENT_CONNECTION;
@@ -203,17 +212,18 @@ static void describe_net(struct peer_looks *l, const struct peer_wait *w,
 
 /* The process at the other end of the only connection: of many each has its own, as those of
  * postgres, and they would not be alike. */
-static void add_process(struct peer_looks *l, const struct peer_wait *w, const struct net_socket *s,
-                        bool sends, struct event_groups *all, struct event_group *g)
+static void add_process(struct peer_looks *l, const struct peer_wait *w, struct event_groups *all)
 {
     struct peer_wait one = *w;
-    struct peer_answer answer = {0};
-    one.flow = sends ? FLOW_OUT : FLOW_IN;
-    peer_answer_socket(l, &one, s, &answer);
-    all->later |= answer.later && l->is_dump; /* else a search comes later than most polls end */
-    g->of.pid = answer.side.blocker.pid;
-    g->of.name = answer.side.blocker.name;
-    g->of.fate = answer.side.blocker.fate;
+    struct blocker *of = &all->connected->of;
+    all->user = (struct peer_answer){.later = false};
+    one.flow = all->sends ? FLOW_OUT : FLOW_IN;
+    peer_answer_socket(l, &one, &all->connection, &all->user);
+    /* Else a search comes later than most polls end. */
+    all->later |= all->user.later && (l->is_dump || w->over);
+    of->pid = all->user.side.blocker.pid;
+    of->name = all->user.side.blocker.name;
+    of->fate = all->user.side.blocker.fate;
 }
 
 /* A pipe or a unix socket.  A process that wakes itself has both ends. */
@@ -245,7 +255,8 @@ static void describe_peer(const struct peer_wait *w, const struct wait_side *sid
 
 /* False: not known before a look. */
 static bool describe_with_peer(struct peer_looks *l, const struct peer_wait *w,
-                               const struct watched *fd, const char *link, struct event_group *g)
+                               const struct watched *fd, const char *link, struct event_groups *all,
+                               struct event_group *g)
 {
     struct peer_answer answer = {0};
     struct peer_wait one = *w;
@@ -255,6 +266,8 @@ static bool describe_with_peer(struct peer_looks *l, const struct peer_wait *w,
     peer_find_stream(l, &one, &answer);
     if (!answer.later)
         describe_peer(w, &answer.side, g);
+    if (g->kind != EVENT_INNER)
+        all->user = answer;
     return !answer.later;
 }
 
@@ -293,10 +306,9 @@ static void describe_other(struct peer_looks *l, enum descriptor_kind kind, cons
     text_release(&path);
 }
 
-/* A descriptor that is another file's by now is left out: the epoll still has the old one.  ONLY:
- * there is no other. */
+/* A descriptor that is another file's by now is left out: the epoll still has the old one. */
 static void add_descriptor(struct peer_looks *l, const struct peer_wait *w,
-                           const struct watched *fd, bool only, struct event_groups *all)
+                           const struct watched *fd, struct event_groups *all)
 {
     char link[DESCRIPTOR_LINK_BYTES];
     uint64_t inode;
@@ -306,6 +318,7 @@ static void add_descriptor(struct peer_looks *l, const struct peer_wait *w,
     enum descriptor_kind kind = descriptor_parse_link(link, &inode);
     if (!*link || (inode && fd->inode && inode != fd->inode))
         return;
+    bool known = true;
     enum net_known net = NET_NO_SOCKET;
     if (kind == DESCRIPTOR_SOCKET)
         net = net_look_find(&l->net, w->pid, inode, &socket);
@@ -317,14 +330,19 @@ static void add_descriptor(struct peer_looks *l, const struct peer_wait *w,
     if (net == NET_KNOWN)
         describe_net(l, w, &socket, fd->sends, &g);
     else if (peers && all->peers++ < MOST_PEERS)
-        all->later |= !describe_with_peer(l, w, fd, link, &g);
+        known = describe_with_peer(l, w, fd, link, all, &g);
     else if (kind == DESCRIPTOR_PIDFD)
         describe_pidfd(l, w, fd->fd, &g);
     else
         describe_other(l, kind, link, &g);
-    if (only && net == NET_KNOWN && g.kind == EVENT_CONNECTION)
-        add_process(l, w, &socket, fd->sends, all, &g);
-    add_to_group(all, &g);
+    all->later |= !known;
+    all->others += known && g.kind != EVENT_INNER;
+    struct event_group *group = add_to_group(all, &g);
+    if (net != NET_KNOWN || g.kind != EVENT_CONNECTION)
+        return;
+    all->connected = group;
+    all->connection = socket;
+    all->sends = fd->sends;
 }
 
 /* ---- the answer ---- */
@@ -410,6 +428,17 @@ static bool is_single(const struct event_groups *all, const struct watch_list *l
     return list->all == 1 && !list->cut && (stream || (g->kind == EVENT_SOCKET && g->of.pid));
 }
 
+/* Will it be seen that these are no longer what ends such a wait?  Processes pass their ends on: of
+ * one it is seen. */
+static bool can_be_checked(const struct event_groups *all)
+{
+    bool one = all->others == 1 && all->user.pid;
+    for (size_t i = 0; i < all->n; i++)
+        if (all->items[i].of.pid && !one)
+            return false;
+    return true;
+}
+
 void peer_find_events(struct peer_looks *l, const struct peer_wait *w, struct peer_answer *ret)
 {
     struct watch_list *list = xcalloc(1, sizeof *list);
@@ -417,7 +446,9 @@ void peer_find_events(struct peer_looks *l, const struct peer_wait *w, struct pe
     l->n_asked = 0;
     if (read_watched(w, list))
         for (size_t i = 0; i < list->n; i++)
-            add_descriptor(l, w, &list->items[i], list->all == 1, all);
+            add_descriptor(l, w, &list->items[i], all);
+    if (all->connected && all->others == 1 && list->all == list->n)
+        add_process(l, w, all);
     ret->later = all->later;
     if (ret->later)
         want_again(l);
@@ -427,6 +458,10 @@ void peer_find_events(struct peer_looks *l, const struct peer_wait *w, struct pe
         ret->side.single = is_single(all, list);
         answer(l, all, list, &ret->side);
         find_holder(l, all, list, &ret->side);
+        ret->list = can_be_checked(all) ? list->key : 0;
+        ret->pid = all->others == 1 ? all->user.pid : 0;
+        ret->fd = all->user.fd;
+        ret->link = all->user.link;
     }
     free(all);
     free(list);

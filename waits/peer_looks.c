@@ -129,6 +129,7 @@ void peer_users_answer(struct peer_looks *l, const struct peer_users *users,
     }
     if (users->n != 1 || !peer_set_process(l, only->pid, NULL, b))
         return;
+    ret->pid = only->pid;
     ret->fd = only->fd;
     ret->link = only->link;
     b->fate = is_stopped(only->pid) ? FATE_STOPPED : FATE_GOES_ON;

@@ -36,6 +36,7 @@ struct peer_wait {
     pid_t pid;          /* the process of the thread */
     bool own_namespace; /* of pids, which is wallspy's */
     int64_t since_ns;   /* looks from before are no answer */
+    bool over;          /* it has ended: what is on its way now is another wait's */
     int64_t number;
     const uint64_t *args;
     struct mem *live;
@@ -47,9 +48,12 @@ struct peer_answer {       /* zero-initialise */
     bool later;            /* not known before peer_looks_run() */
     bool young;            /* its process has maybe not called execve yet: it may change its name */
     struct wait_side side; /* no thing: nothing can be said */
-    /* The descriptor by which the blocker, a process, has the other end, and what that leads to
-     * (fd_scan_key()); 0: it has none. */
+    /* The process that has the other end, the descriptor by which it has that, and what this leads
+     * to (fd_scan_key()); 0: nobody has. */
+    pid_t pid;
     uint64_t fd, link;
+    /* Of an epoll whose other sides all can be checked again: descriptor_epoll_key(); else 0. */
+    uint64_t list;
 };
 /* B gets process PID, called COMM; COMM NULL: as /proc says now.  False: it has ended. */
 bool peer_set_process(struct peer_looks *l, pid_t pid, const char *comm, struct blocker *b);

@@ -18,6 +18,8 @@ static const int64_t search_ns = INT64_C(3) * NS_PER_S;
  * its process, mostly, and one that was not found, as of another user, goes on without. */
 static int64_t renew_after_ns(const struct recent_peer *peer)
 {
+    if (peer->list)
+        return INT64_C(4) * NS_PER_S;
     if (peer->side.blocker.net != NET_TCP)
         return NS_PER_S;
     return (blocker_is_process(&peer->side.blocker) ? INT64_C(4) : INT64_C(10)) * NS_PER_S;
@@ -28,9 +30,11 @@ static int64_t age_ns(const struct recent_peer *peer)
     return clock_now_ns() - peer->at_ns;
 }
 
+/* All epolls have the same link. */
 static uint64_t key_of(const struct blocked_call *call)
 {
-    return hash_u64((uint64_t)call->process << 32 | (uint64_t)call->number) ^ call->link;
+    return hash_u64((uint64_t)call->process << 32 | (uint64_t)call->number) ^
+           hash_u64(call->link ^ call->fd);
 }
 
 static struct recent_peer *find(const struct recent_peers *r, const struct blocked_call *call)
@@ -56,26 +60,39 @@ void recent_peers_put(struct recent_peers *r, const struct blocked_call *call,
     r->items[at].at_ns = clock_now_ns();
 }
 
-static bool has_it_still(struct recent_peer *peer)
+static bool has_end(const struct recent_peer *peer)
 {
     char link[DESCRIPTOR_LINK_BYTES];
+    descriptor_read_link(peer->pid, peer->fd, link);
+    return fd_scan_key(link) == peer->link;
+}
+
+static bool lists_the_same(const struct recent_peer *peer)
+{
+    char *info = xmalloc(FDINFO_BYTES);
+    bool same = descriptor_read_info(peer->poller, peer->epoll, info, FDINFO_BYTES) >= 0 &&
+                descriptor_epoll_key(info) == peer->list;
+    free(info);
+    return same;
+}
+
+static bool is_as_found(struct recent_peer *peer)
+{
     int64_t now_ns = clock_now_ns();
-    if (!blocker_is_process(&peer->side.blocker))
-        return false;
-    if (now_ns - peer->checked_ns < CHECK_NS)
-        return true;
+    if ((!peer->pid && !peer->list) || now_ns - peer->checked_ns < CHECK_NS)
+        return peer->pid || peer->list;
     peer->checked_ns = now_ns;
-    descriptor_read_link(peer->side.blocker.pid, peer->fd, link);
-    if (fd_scan_key(link) != peer->link)
+    bool same = (!peer->pid || has_end(peer)) && (!peer->list || lists_the_same(peer));
+    if (!same)
         *peer = (struct recent_peer){.fd = 0}; /* to be searched anew at once */
-    return blocker_is_process(&peer->side.blocker);
+    return same;
 }
 
 const struct recent_peer *recent_peers_get(struct recent_peers *r, const struct blocked_call *call,
                                            bool *ret_renew)
 {
     struct recent_peer *peer = find(r, call);
-    if (!peer || age_ns(peer) > renew_after_ns(peer) + search_ns || !has_it_still(peer))
+    if (!peer || age_ns(peer) > renew_after_ns(peer) + search_ns || !is_as_found(peer))
         return NULL;
     if (!peer->renewing && age_ns(peer) > renew_after_ns(peer))
         *ret_renew = peer->renewing = true;

@@ -16,6 +16,9 @@
 enum {
     SHARE = 200, /* one part of the time is for looks */
     HALF_SHARE = 2 * SHARE,
+    /* Three seconds' part is taken at the beginning, so that short recordings have answers, too. */
+    FIRST_SHARE = 10,
+    FIRST_NS = 15 * NS_PER_MS,
     LONGEST_LOOK_NS = 30 * NS_PER_MS,
     WAITS_AT_ONCE = 32,
     AGAIN_NS = 10 * NS_PER_MS,
@@ -43,6 +46,7 @@ struct wait_peers {
     struct blocked_call *queue; /* by time of coming; those before HEAD are done */
     size_t head, n, capacity;
     struct duty_cycle looking;
+    int64_t looked_cpu_ns;     /* what that took in all */
     struct duty_cycle reading; /* of sockets that are gone soon: half of the time, then */
     struct recent_peers recent;
     struct answered_wait *answered;
@@ -158,9 +162,19 @@ static void enqueue(struct wait_peers *w, const struct blocked_call *call)
 static void remember(struct wait_peers *w, const struct blocked_call *call,
                      const struct peer_answer *answer)
 {
-    if (!call->link || (answer->side.thing != THING_PIPE && answer->side.thing != THING_SOCKET))
+    const struct wait_side *side = &answer->side;
+    bool poll = side->thing == THING_EVENTS;
+    if (!call->link || (!poll && side->thing != THING_PIPE && side->thing != THING_SOCKET))
         return;
-    struct recent_peer recent = {.side = answer->side, .fd = answer->fd, .link = answer->link};
+    struct recent_peer recent = {
+        .side = *side, .pid = answer->pid, .fd = answer->fd, .link = answer->link};
+    if (poll) {
+        recent.poller = target_of(w, call).pid;
+        recent.epoll = call->fd;
+        recent.list = answer->list;
+    }
+    if (poll && !answer->list)
+        recent = (struct recent_peer){.fd = 0}; /* not to be searched all the time */
     recent_peers_put(&w->recent, call, &recent);
 }
 
@@ -174,7 +188,8 @@ static bool complete_recent(struct wait_peers *w, const struct blocked_call *cal
     if (!recent)
         return false;
     wait->side = recent->side;
-    if (wait->side.thing == THING_PIPE && syscall_polls(call->number)) {
+    enum wait_thing thing = wait->side.thing;
+    if (thing == THING_EVENTS || (thing == THING_PIPE && syscall_polls(call->number))) {
         struct peer_wait of = wait_of(w, call);
         wait->side.timed = peer_events_are_timed(&of);
     }
@@ -379,14 +394,15 @@ static bool handle_socket(struct wait_peers *w, const struct blocked_call *call,
     return true;
 }
 
-/* This wait is over, but more of them may follow at the same descriptor. */
+/* This wait is over, but more of them may follow at the same descriptor.  The list of an epoll may
+ * be another one by now: whoever gets the answer checks it. */
 static void look_at_descriptor(struct wait_peers *w, const struct blocked_call *call,
                                struct peer_answer *ret)
 {
     char link[DESCRIPTOR_LINK_BYTES];
     struct peer_wait wait = wait_of(w, call);
-    if (!blocked_call_has_link(wait.pid, call, wait.link) ||
-        descriptor_parse_link(wait.link, &(uint64_t){0}) == DESCRIPTOR_EPOLL)
+    wait.over = true;
+    if (!blocked_call_has_link(wait.pid, call, wait.link))
         return;
     peer_find(&w->looks, &wait, ret);
     if (!ret->later && !blocked_call_has_link(wait.pid, call, link))
@@ -408,9 +424,10 @@ static bool handle_one(struct wait_peers *w)
     bool again = is_over && call.link && recent_peers_is_due(&w->recent, &call);
     if (again)
         look_at_descriptor(w, &call, &answer);
-    if (is_final(&answer))
+    bool has_queues = !is_over && answer.side.thing == THING_EVENTS; /* this wait's own */
+    if (is_final(&answer) && !has_queues)
         remember(w, &call, &answer);
-    else
+    else if (!is_final(&answer))
         put_off(w, &call);
     if (!is_over)
         put_answer(w, &call, open, &answer);
@@ -532,7 +549,9 @@ void wait_peers_look(struct wait_peers *w)
             break;
         looks += handle_one(w);
     }
-    duty_cycle_end(&w->looking, hurries(w) ? HALF_SHARE : SHARE, 0);
+    w->looked_cpu_ns += clock_cpu_ns() - w->looking.begun_cpu_ns;
+    bool first = w->looked_cpu_ns < FIRST_NS;
+    duty_cycle_end(&w->looking, first ? FIRST_SHARE : hurries(w) ? HALF_SHARE : SHARE, 0);
 }
 
 int64_t wait_peers_due_ns(const struct wait_peers *w)

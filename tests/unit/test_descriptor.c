@@ -68,6 +68,19 @@ START_TEST(an_epolls_items_are_read)
 }
 END_TEST
 
+START_TEST(an_epolls_key_is_that_of_its_items)
+{
+    const char *items = strstr(epoll_info, "tfd:");
+    char other[sizeof epoll_info];
+    memcpy(other, epoll_info, sizeof other);
+    *strstr(other, "8a4b") = '7';
+    ck_assert_uint_ne(descriptor_epoll_key(epoll_info), 0);
+    ck_assert_uint_eq(descriptor_epoll_key(epoll_info), descriptor_epoll_key(items));
+    ck_assert_uint_ne(descriptor_epoll_key(epoll_info), descriptor_epoll_key(other));
+    ck_assert_uint_eq(descriptor_epoll_key("pos:\t0\nflags:\t02\n"), 0);
+}
+END_TEST
+
 START_TEST(locks_are_read)
 {
     static const char info[] = "pos:\t0\nflags:\t02100001\n"
@@ -161,5 +174,6 @@ START_TEST(own_descriptors_are_read)
 }
 END_TEST
 
-CHECK_MAIN("descriptor", 10, links_have_kinds, an_epolls_items_are_read, locks_are_read,
-           a_lock_that_waits_is_none, flags_and_pids_are_read, own_descriptors_are_read)
+CHECK_MAIN("descriptor", 10, links_have_kinds, an_epolls_items_are_read,
+           an_epolls_key_is_that_of_its_items, locks_are_read, a_lock_that_waits_is_none,
+           flags_and_pids_are_read, own_descriptors_are_read)
