@@ -242,6 +242,10 @@ static const struct field lock_keys[] = {
     FIELD_AS("address", struct lock_name, addr),
     FIELD(struct lock_name, name),
 };
+static const struct field listener_keys[] = {
+    FIELD(struct listener, host), FIELD(struct listener, port), FIELD(struct listener, pid),
+    FIELD(struct listener, name), FIELD(struct listener, n),
+};
 /* Its stack is a key of its own. */
 static const struct field tasks_keys[] = {
     FIELD(struct profile_task_wait, process),    FIELD(struct profile_task_wait, n),
@@ -266,15 +270,27 @@ static const struct field user_pause_keys[] = {
         keys, sizeof(keys) / sizeof *(keys)                                                        \
     }
 const struct row_keys row_keys[ROW_KINDS] = {
-    [ROW_HOST] = ROW(host_keys),           [ROW_MOUNT] = ROW(mount_keys),
-    [ROW_MODULE] = ROW(module_keys),       [ROW_FUNC] = ROW(func_keys),
-    [ROW_FRAME] = ROW(frame_keys),         [ROW_NATIVE] = ROW(native_keys),
-    [ROW_PYTHON] = ROW(python_keys),       [ROW_MARK] = ROW(mark_keys),
-    [ROW_LOCATION] = ROW(location_keys),   [ROW_WAIT] = ROW(wait_keys),
-    [ROW_WAIT_LIST] = ROW(wait_list_keys), [ROW_BLOCKER] = ROW(blocker_keys),
-    [ROW_PROCESS] = ROW(process_keys),     [ROW_CHILD] = ROW(child_keys),
-    [ROW_THREAD] = ROW(thread_keys),       [ROW_COUNTS] = ROW(counts_keys),
-    [ROW_RUN_START] = ROW(run_start_keys), [ROW_RUN] = ROW(run_keys),
-    [ROW_LOCK] = ROW(lock_keys),           [ROW_TASKS] = ROW(tasks_keys),
-    [ROW_USER_MARK] = ROW(user_mark_keys), [ROW_USER_PAUSE] = ROW(user_pause_keys),
+    [ROW_HOST] = ROW(host_keys),
+    [ROW_MOUNT] = ROW(mount_keys),
+    [ROW_MODULE] = ROW(module_keys),
+    [ROW_FUNC] = ROW(func_keys),
+    [ROW_FRAME] = ROW(frame_keys),
+    [ROW_NATIVE] = ROW(native_keys),
+    [ROW_PYTHON] = ROW(python_keys),
+    [ROW_MARK] = ROW(mark_keys),
+    [ROW_LOCATION] = ROW(location_keys),
+    [ROW_WAIT] = ROW(wait_keys),
+    [ROW_WAIT_LIST] = ROW(wait_list_keys),
+    [ROW_BLOCKER] = ROW(blocker_keys),
+    [ROW_PROCESS] = ROW(process_keys),
+    [ROW_CHILD] = ROW(child_keys),
+    [ROW_THREAD] = ROW(thread_keys),
+    [ROW_COUNTS] = ROW(counts_keys),
+    [ROW_RUN_START] = ROW(run_start_keys),
+    [ROW_RUN] = ROW(run_keys),
+    [ROW_LOCK] = ROW(lock_keys),
+    [ROW_TASKS] = ROW(tasks_keys),
+    [ROW_LISTENER] = ROW(listener_keys),
+    [ROW_USER_MARK] = ROW(user_mark_keys),
+    [ROW_USER_PAUSE] = ROW(user_pause_keys),
 };

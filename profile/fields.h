@@ -76,6 +76,7 @@ enum row_kind {
     ROW_RUN_START,
     ROW_RUN, /* the rest, without its thread, stack and wait */
     ROW_LOCK,
+    ROW_LISTENER,
     ROW_TASKS,
     ROW_USER_MARK, /* in struct user_mark */
     ROW_USER_PAUSE,

@@ -66,6 +66,8 @@ struct profile {
     size_t n_task_waits;
     struct lock_name lock_names[MOST_LOCK_NAMES];
     size_t n_lock_names;
+    struct listener listeners[MOST_LISTENERS];
+    size_t n_listeners;
     struct moments moments;
     struct thread_table threads;
 };

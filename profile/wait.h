@@ -46,6 +46,17 @@ struct lock_name {
     string_id name; /* "": it is none */
 };
 
+/* Who listened on a TCP port of this machine to which threads were connected, when the recording
+ * ended.  That the other end of a connection is that process's, or a child's of it, is likely. */
+enum { MOST_LISTENERS = 32 };
+struct listener {
+    string_id host; /* of the connections, not that on which it listens */
+    uint32_t port;
+    pid_t pid; /* the first of N processes that have the listening socket */
+    string_id name;
+    uint32_t n;
+};
+
 struct wait {
     enum wait_kind kind;
     string_id call; /* the system call's name; WAIT_CALL, and WAIT_STOPPED in a call */
@@ -67,3 +78,7 @@ uint32_t profile_wait_count(const struct profile *p); /* ids run from 1 to this 
 bool profile_wants_lock(const struct profile *p, pid_t pid, uint64_t addr);
 void profile_name_lock(struct profile *p, pid_t pid, uint64_t addr, const char *name);
 const char *profile_lock_name(const struct profile *p, pid_t pid, uint64_t addr); /* "": unknown */
+/* One for each HOST and PORT, as long as there is room. */
+void profile_add_listener(struct profile *p, const struct listener *l);
+/* Who listens where B's connection leads; NULL: unknown. */
+const struct listener *profile_listener(const struct profile *p, const struct blocker *b);

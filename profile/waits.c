@@ -166,3 +166,29 @@ const struct lock_name *profile_lock_names(const struct profile *p, size_t *ret_
     *ret_n = p->n_lock_names;
     return p->lock_names;
 }
+
+static const struct listener *find_listener(const struct profile *p, string_id host, uint32_t port)
+{
+    for (size_t i = 0; i < p->n_listeners; i++)
+        if (p->listeners[i].host.ix == host.ix && p->listeners[i].port == port)
+            return &p->listeners[i];
+    return NULL;
+}
+
+void profile_add_listener(struct profile *p, const struct listener *l)
+{
+    if (p->n_listeners < MOST_LISTENERS && !find_listener(p, l->host, l->port))
+        p->listeners[p->n_listeners++] = *l;
+}
+
+const struct listener *profile_listener(const struct profile *p, const struct blocker *b)
+{
+    bool peer = b->kind == BLOCKER_PEER && b->net == NET_TCP;
+    return peer ? find_listener(p, b->host, b->port) : NULL;
+}
+
+const struct listener *profile_listeners(const struct profile *p, size_t *ret_n)
+{
+    *ret_n = p->n_listeners;
+    return p->listeners;
+}

@@ -27,7 +27,8 @@ struct growing {
     struct sink *sink;
     bool (*has_room)(void *ctx);
     void *ctx;
-    uint32_t modules, functions, frames, stacks, mounts, waits, locks, processes, threads;
+    uint32_t modules, functions, frames, stacks, mounts, waits, locks, listeners, processes,
+        threads;
     uint32_t marks, pauses;
     uint64_t last_pause;
     uint64_t runs; /* the last number that was given */
@@ -129,6 +130,9 @@ static void send_facts(struct growing *g)
     const struct lock_name *locks = profile_lock_names(g->p, &n);
     for (; g->locks < n; g->locks++)
         sink_lock(g->sink, g->locks + 1, &locks[g->locks]);
+    const struct listener *listeners = profile_listeners(g->p, &n);
+    for (; g->listeners < n; g->listeners++)
+        sink_listener(g->sink, g->listeners + 1, &listeners[g->listeners]);
     if (changes(&g->origin, origin, sizeof *origin))
         sink_origin(g->sink, origin);
     if (changes(&g->exact, exact, sizeof *exact))

@@ -57,6 +57,7 @@ union item {
     struct wait wait;
     struct blocker blocker;
     struct lock_name lock;
+    struct listener listener;
     struct profile_host host;
     struct profile_process process;
     struct profile_child child;
@@ -259,6 +260,12 @@ static bool take_lock(struct reader *r, union item *item)
     return true;
 }
 
+static bool take_listener(struct reader *r, union item *item)
+{
+    profile_add_listener(r->p, &item->listener);
+    return true;
+}
+
 static bool take_tasks(struct reader *r, union item *item)
 {
     item->tasks.stack.ix = r->rows.numbers[1];
@@ -426,6 +433,7 @@ static const struct {
     [TABLE_WAIT_FOR] = {take_wait_for, flush_list, NULL},
     [TABLE_WAIT] = {take_wait, NULL, NULL},
     [TABLE_LOCK] = {take_lock, NULL, NULL},
+    [TABLE_LISTENER] = {take_listener, NULL, NULL},
     [TABLE_HOST] = {take_host, NULL, NULL},
     [TABLE_PROCESS] = {take_process, NULL, check_parents},
     [TABLE_CHILD] = {take_child, flush_children, NULL},

@@ -25,6 +25,7 @@ const struct row_table recording_tables[TABLE_KINDS] = {
                     3},
     [TABLE_WAIT_FOR] = {"wait_for", {"wait", "position"}, {{ROW_BLOCKER}}, 2, 1},
     [TABLE_LOCK] = {"lock", {"id"}, {{ROW_LOCK}}, 1, 1},
+    [TABLE_LISTENER] = {"listener", {"id"}, {{ROW_LISTENER}}, 1, 1, .since = 3},
     [TABLE_HOST] = {"host", {"id"}, {{ROW_HOST}}, 1, 1},
     [TABLE_PROCESS] = {"process", {"id"}, {{ROW_PROCESS}}, 1, 1},
     [TABLE_CHILD] = {"child", {"of", "position"}, {{ROW_CHILD}}, 2, 1},

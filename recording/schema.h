@@ -10,7 +10,7 @@
 
 enum {
     SCHEMA_MAJOR = 1,                   /* a reader of this one reads all files of it */
-    SCHEMA_MINOR = 2,                   /* columns, tables and views that were added since */
+    SCHEMA_MINOR = 3,                   /* columns, tables and views that were added since */
     SCHEMA_APPLICATION_ID = 0x77737079, /* "wspy", in the file's header */
 };
 
@@ -24,6 +24,7 @@ enum table_kind { /* in the order of being read: what others refer to comes firs
                   TABLE_WAIT_FOR,
                   TABLE_WAIT,
                   TABLE_LOCK,
+                  TABLE_LISTENER,
                   TABLE_HOST,
                   TABLE_PROCESS,
                   TABLE_CHILD,

@@ -242,6 +242,11 @@ void sink_lock(struct sink *s, uint32_t id, const struct lock_name *lock)
     put_one(s, TABLE_LOCK, id, lock);
 }
 
+void sink_listener(struct sink *s, uint32_t id, const struct listener *l)
+{
+    put_one(s, TABLE_LISTENER, id, l);
+}
+
 void sink_process(struct sink *s, process_id id, const struct profile_process *process)
 {
     put_one(s, TABLE_PROCESS, id.ix, process);

@@ -37,6 +37,7 @@ void sink_stack(struct sink *s, stack_id id, stack_id parent, frame_id frame);
 /* With its list, as it is in TEXTS. */
 void sink_wait(struct sink *s, wait_id id, const struct wait *w);
 void sink_lock(struct sink *s, uint32_t id, const struct lock_name *lock);
+void sink_listener(struct sink *s, uint32_t id, const struct listener *l);
 void sink_process(struct sink *s, process_id id, const struct profile_process *process);
 void sink_children(struct sink *s, process_id id, const struct profile_process *process);
 void sink_thread(struct sink *s, thread_id id, const struct profile_thread *thread);

@@ -17,6 +17,9 @@ static void put_facts(struct sink *s, const struct profile *p)
     const struct lock_name *locks = profile_lock_names(p, &n);
     for (size_t i = 0; i < n; i++)
         sink_lock(s, (uint32_t)i + 1, &locks[i]);
+    const struct listener *listeners = profile_listeners(p, &n);
+    for (size_t i = 0; i < n; i++)
+        sink_listener(s, (uint32_t)i + 1, &listeners[i]);
     sink_origin(s, profile_origin(p));
     sink_exact_time(s, profile_exact_time(p));
     sink_host(s, profile_see_host(p));

@@ -148,13 +148,22 @@ static bool goes_on(const struct profile *p, pid_t pid)
     return false;
 }
 
+/* BEFORE, and how to see what process PID does, if that is not recorded: SUM's waiter and it. */
+static void add_both(const struct scene *s, const struct side_sum *sum, pid_t pid,
+                     const char *before, struct text *words)
+{
+    if (pid && !is_recorded(s->p, pid) && goes_on(s->p, sum->waiter))
+        text_addf(words, "%s wallspy -p %d,%d shows both", before, sum->waiter, pid);
+}
+
 /* How to see what the other process does.  A child is seen with -s, which other findings say. */
 static void add_way_to_see(const struct scene *s, const struct side_sum *sum, struct text *words)
 {
     const struct blocker *b = &sum->side.blocker;
-    if (sum->side.thing != THING_CHILD && b->pid && b->fate == FATE_GOES_ON &&
-        !is_recorded(s->p, b->pid) && goes_on(s->p, sum->waiter))
-        text_addf(words, " wallspy -p %d,%d shows both.", sum->waiter, b->pid);
+    size_t len = words->len;
+    if (sum->side.thing != THING_CHILD && b->fate == FATE_GOES_ON)
+        add_both(s, sum, b->pid, "", words);
+    text_add(words, words->len > len ? "." : "");
 }
 
 /* Adds who is at the other end, and how to see it; ends the sentence. */
@@ -173,6 +182,33 @@ static void add_other_side(const struct scene *s, const struct side_sum *sum, in
     text_add(words, ".");
     if (process && !many)
         add_way_to_see(s, sum, words);
+}
+
+/* The address that SIDE is for, and no other but the process's own ends; NULL: there is none. */
+static const struct blocker *only_address(const struct profile *p, const struct wait_side *side)
+{
+    const struct listed_blocker *first = profile_see_blocker(p, side->list);
+    if (side->thing != THING_EVENTS)
+        return &side->blocker;
+    const struct listed_blocker *next = first ? profile_see_blocker(p, first->next) : NULL;
+    return first && !next && !side->more ? &first->blocker : NULL;
+}
+
+/* " 4711 (postgres) listens there.": where nobody was found at the other end. */
+static bool add_listener(const struct scene *s, const struct side_sum *sum, struct text *words)
+{
+    const struct blocker *b = only_address(s->p, &sum->side);
+    const struct listener *l = b && !b->pid ? profile_listener(s->p, b) : NULL;
+    if (!l)
+        return false;
+    text_addf(words, " %d (%s) ", l->pid, profile_text(s->p, l->name));
+    if (l->n > 1)
+        text_addf(words, "and %u other%s listen there", l->n - 1, l->n > 2 ? "s" : "");
+    else
+        text_add(words, "listens there");
+    add_both(s, sum, l->pid, ":", words);
+    text_add(words, ".");
+    return true;
 }
 
 bool add_kernel_side(const struct scene *s, const struct thread_group *group, uint32_t node,
@@ -195,6 +231,7 @@ bool add_kernel_side(const struct scene *s, const struct thread_group *group, ui
         add_other_side(s, sum, all.ns, words);
         add_figure(f, "other_side_part", share_of(sum->ns, all.ns));
     }
+    told |= sum && add_listener(s, sum, words);
     release_sides(&all);
     return told;
 }

@@ -78,12 +78,12 @@ static bool find_connected(const struct net_look *l, const struct net_socket *s,
     return is_local(s) && find_ends(l, &wanted, ret);
 }
 
-/* The socket that listens where S is connected to: at that address, at all of version 4, or at
- * all. */
-static bool find_listener(const struct net_look *l, const struct net_socket *s,
-                          struct net_socket *ret)
+/* At that address, at all of version 4, or at all. */
+bool net_look_listener(const struct net_look *l, const struct net_socket *s, struct net_socket *ret)
 {
     struct net_socket wanted = {.local = s->remote, .state = NET_LISTEN, .space = s->space};
+    if (!is_local(s))
+        return false;
     if (find_ends(l, &wanted, ret))
         return true;
     wanted.local = (struct net_address){.port = s->remote.port};
@@ -96,7 +96,8 @@ static bool find_listener(const struct net_look *l, const struct net_socket *s,
 bool net_look_other_end(const struct net_look *l, const struct net_socket *s,
                         struct net_socket *ret)
 {
-    return find_connected(l, s, ret) && (ret->inode || (find_listener(l, s, ret) && ret->inode));
+    return find_connected(l, s, ret) &&
+           (ret->inode || (net_look_listener(l, s, ret) && ret->inode));
 }
 
 /* ---- wishes ---- */

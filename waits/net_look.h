@@ -38,6 +38,9 @@ bool net_look_has(const struct net_look *l, uint64_t inode, struct net_socket *r
  * one that listens there. */
 bool net_look_other_end(const struct net_look *l, const struct net_socket *s,
                         struct net_socket *ret);
+/* The socket that listens where S is connected to, on this machine; of several its inode is 0. */
+bool net_look_listener(const struct net_look *l, const struct net_socket *s,
+                       struct net_socket *ret);
 /* Will the next reading look for it? */
 bool net_look_is_wished(const struct net_look *l, uint64_t inode);
 /* A socket was closed before any reading: no reading needs to look for it. */

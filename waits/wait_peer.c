@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/minmax.h"
 #include "target/proc.h"
+#include "waits/listeners.h"
 #include "waits/peer_find.h"
 #include "waits/peer_socket.h"
 #include "waits/recent_peers.h"
@@ -54,6 +55,7 @@ struct wait_peers {
     struct map answered_by_task; /* → index into ANSWERED */
     int64_t answered_due_ns;     /* when they are to be looked at again */
     size_t again_at;             /* where that goes on: they may be more than there is time for */
+    struct map listeners_sought; /* listeners_find() */
     int64_t gathering_since_ns;  /* 0: nothing is put down for a look */
     bool has_fresh;              /* a wait at a socket came, and may be over soon: the last one */
     struct blocked_call fresh;
@@ -81,6 +83,7 @@ struct wait_peers *wait_peers_free(struct wait_peers *w)
     peer_looks_release(&w->looks);
     recent_peers_release(&w->recent);
     map_release(&w->answered_by_task);
+    map_release(&w->listeners_sought);
     free(w->answered);
     free(w->queue);
     free(w);
@@ -499,6 +502,7 @@ void wait_peers_look_last(struct wait_peers *w)
     w->again_at = 0;
     for (int i = 0; i < MOST_LOOKS && (i == 0 || w->again_at); i++)
         look_at_answered(w);
+    listeners_find(&w->looks, &w->listeners_sought);
 }
 
 /* Looks at once for what the wait is for that came last, if it still lasts. */

@@ -22,8 +22,8 @@ void wait_peers_see(struct wait_peers *w, const struct sample_message *m, wait_i
  * found. */
 void wait_peers_look(struct wait_peers *w);
 /* Looks again, at once, whether the processes that waits are for are still the right ones;
- * otherwise a circle of outdated waits would count as a deadlock.  At the end of a recording, while
- * its threads still wait. */
+ * otherwise a circle of outdated waits would count as a deadlock.  And who listens where no process
+ * was found (listeners.h).  At the end of a recording, while its threads still wait. */
 void wait_peers_look_last(struct wait_peers *w);
 /* When a look is due (clock_now_ns()); INT64_MAX: none.  In a hang no message wakes the worker. */
 int64_t wait_peers_due_ns(const struct wait_peers *w);

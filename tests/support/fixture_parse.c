@@ -146,6 +146,15 @@ static bool read_lock(struct reader *r)
     return true;
 }
 
+static bool read_listener(struct reader *r)
+{
+    struct listener listener = {.pid = 0};
+    if (!read_keys(r, ROW_LISTENER, &listener))
+        return false;
+    profile_add_listener(r->p, &listener);
+    return true;
+}
+
 /* ---- stacks ---- */
 
 static bool read_module(struct reader *r)
@@ -395,6 +404,7 @@ static const struct {
     {"host", read_host},
     {"mount", read_mount},
     {"lock", read_lock},
+    {"listener", read_listener},
     {"tasks", read_tasks},
     {"end", read_end},
     {"fixture", read_format},

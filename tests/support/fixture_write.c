@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "profile/fields.h"
+#include "profile/kept.h"
 #include "profile/metric_info.h"
 #include "summary/wait_text.h"
 #include "tests/support/fixture.h"
@@ -302,6 +303,14 @@ static void add_locks(struct writer *w)
     release_distinct(&rows);
 }
 
+static void add_listeners(struct writer *w)
+{
+    size_t n;
+    const struct listener *listeners = profile_listeners(w->p, &n);
+    for (size_t i = 0; i < n; i++)
+        add_row(w, "listener", 0, ROW_LISTENER, &listeners[i]);
+}
+
 static void add_tasks(struct writer *w)
 {
     size_t n;
@@ -338,6 +347,7 @@ int fixture_add(struct text *out, const struct profile *p, struct err *err)
     add_processes(&w);
     add_threads(&w);
     add_locks(&w);
+    add_listeners(&w);
     add_tasks(&w);
     release_distinct(&w.wait_rows);
     release_distinct(&w.side_rows);

@@ -104,6 +104,46 @@ START_TEST(whom_most_waits_are_for_is_told_with_the_part_that_is_known)
 }
 END_TEST
 
+START_TEST(who_listens_is_told_where_nobody_is_known_at_the_other_end)
+{
+    static const struct {
+        uint32_t n; /* processes that have the listening socket */
+        bool at_end, polls;
+        const char *words; /* NULL: nothing is said of them */
+    } cases[] = {
+        {1, false, false, " 20 (till) listens there: wallspy -p 10,20 shows both."},
+        {1, false, true, " 20 (till) listens there: wallspy -p 10,20 shows both."},
+        {2, false, false, " 20 (till) and 1 other listen there: wallspy -p 10,20 shows both."},
+        {3, false, false, " 20 (till) and 2 others listen there: wallspy -p 10,20 shows both."},
+        {1, true, false, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct wait_side side = {.thing = THING_SOCKET};
+        struct blocker there = {.kind = BLOCKER_PEER, .net = NET_TCP, .port = 80};
+        setup();
+        there.host = profile_string(b.p, "127.0.0.1");
+        const struct listener till = {there.host, there.port, 20, profile_string(b.p, "till"),
+                                      cases[i].n};
+        profile_add_listener(b.p, &till);
+        there.pid = cases[i].at_end ? 21 : 0;
+        there.name = there.pid ? till.name : there.name;
+        there.thing = cases[i].polls ? THING_SOCKET : THING_UNKNOWN;
+        if (cases[i].polls)
+            side = (struct wait_side){.thing = THING_EVENTS,
+                                      .list = profile_list_blocker(b.p, &there, side.list)};
+        else
+            side.blocker = there;
+        builder_polls(&b, lead, "ask@/src/a.py:1:3", &side, 4000);
+        judge(4000);
+        if (cases[i].words)
+            ck_assert_msg(is_said(cases[i].words), "%zu: %s", i, cases[i].words);
+        else
+            ck_assert(!is_said("there"));
+        teardown();
+    }
+}
+END_TEST
+
 /* Each lives for one request: none waits for work. */
 START_TEST(threads_of_one_request_each_never_wait_for_work)
 {
@@ -173,4 +213,5 @@ END_TEST
 CHECK_MAIN("findings_whom", 20, who_sleeps_too_long_wakes_nobody,
            what_is_busy_meanwhile_has_the_figure_of_its_function, how_many_processes_start_is_told,
            whom_most_waits_are_for_is_told_with_the_part_that_is_known,
+           who_listens_is_told_where_nobody_is_known_at_the_other_end,
            threads_of_one_request_each_never_wait_for_work, where_a_chain_of_waits_ends_is_told)

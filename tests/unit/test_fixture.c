@@ -162,6 +162,11 @@ static struct profile *staged(void)
     profile_set_text(b.p, "kernel", "6.1");
     profile_set_number(b.p, METRIC_RATE_HZ, 97.3);
     profile_name_lock(b.p, 7, side.addr, "table");
+    profile_add_listener(b.p, &(struct listener){.host = profile_string(b.p, "127.0.0.1"),
+                                                 .port = 5432,
+                                                 .pid = 812,
+                                                 .name = profile_string(b.p, "postgres"),
+                                                 .n = 2});
     builder_held(&b, main_thread, "main!app|a.c:7 > look_up!app|a.c:9", &side, 300);
     profile_mark_counts(b.p, main_thread, 300 * NS_PER_MS);
     builder_run(&b, main_thread, "main!app|a.c:7 > look_up!app|a.c:9", 700, 650);

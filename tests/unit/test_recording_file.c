@@ -35,6 +35,11 @@ static struct profile *make_profile(void)
                                    .addr = UINT64_MAX - 7,
                                    .blocker = {.kind = BLOCKER_THREAD, .pid = 100, .tid = 101}};
     profile_name_lock(b.p, 100, side.addr, "table");
+    profile_add_listener(b.p, &(struct listener){.host = profile_string(b.p, "127.0.0.1"),
+                                                 .port = 5432,
+                                                 .pid = 812,
+                                                 .name = profile_string(b.p, "postgres"),
+                                                 .n = 2});
     builder_run(&b, main_thread, "step@/src/train.py:7:9 > run!libmge.so", 400, 400);
     builder_held(&b, main_thread, "step@/src/train.py:7:9 > lock!libc.so.6", &side, 600);
     builder_run(&b, worker, "main!app|/src/a.c:7 > 0x7f0010", 500, 500);
@@ -79,6 +84,9 @@ START_TEST(what_was_recorded_comes_back)
     ck_assert_str_eq(profile_text(p, wait->call), "futex");
     ck_assert_uint_eq(wait->side.addr, UINT64_MAX - 7);
     ck_assert_str_eq(profile_lock_name(p, 100, wait->side.addr), "table");
+    const struct blocker there = {
+        .kind = BLOCKER_PEER, .net = NET_TCP, .host = profile_string(p, "127.0.0.1"), .port = 5432};
+    ck_assert_str_eq(profile_text(p, profile_listener(p, &there)->name), "postgres");
     ck_assert_int_eq(profile_see_thread(p, (thread_id){2})->runs[1].state, RUN_MISSED);
     ck_assert_str_eq(profile_metadata_text(p, "host"), "h?");
     ck_assert(profile_number(p, METRIC_SEEN_SHARE) == 0.75);
