@@ -82,33 +82,72 @@ bool loop_never_idles(const struct scene *s, const struct thread_group *group)
 
 /* ---- a loop that never waits ---- */
 
-struct loop_polls loop_polls_of(const struct scene *s, const struct profile_thread *t)
+static bool polls_in_library(const struct scene *s, const struct run *run, struct loop_polls *polls)
+{
+    size_t n = 0;
+    const struct shown_frame *stack = view_stack(s->g->v, run->at, &n);
+    const char *kind = idle_polling_loop(stack, n);
+    polls->kind = kind ? kind : polls->kind;
+    return kind != NULL;
+}
+
+/* By what the user's function at NODE or above it polls; 0: it does not, or a library's function
+ * between them does. */
+static uint32_t own_poll_at(const struct call_tree *t, uint32_t node)
+{
+    uint32_t polling = 0;
+    for (; node && call_tree_node(t, node).role != ROLE_OWN; node = call_tree_node(t, node).parent)
+        if (idle_polls(call_tree_node(t, node).frame))
+            polling = node;
+    return node && polling && call_tree_node(t, polling).parent == node ? polling : 0;
+}
+
+static bool polls_itself(const struct scene *s, const struct run *run, struct loop_polls *polls)
+{
+    struct call_tree *t = s->g->tree;
+    uint32_t node = own_poll_at(t, call_tree_of(t, run->at));
+    polls->node = polls->node ? polls->node : node;
+    return node && call_tree_own(t, node) == call_tree_own(t, polls->node);
+}
+
+static struct loop_polls polls_by(const struct scene *s, const struct profile_thread *t,
+                                  bool (*is_poll)(const struct scene *s, const struct run *run,
+                                                  struct loop_polls *polls))
 {
     struct loop_polls ret = {0};
     for (size_t i = 0; i < t->n_runs && !t->n_folded; i++) {
         const struct run *run = &t->runs[i];
-        size_t n = 0;
-        if (run->state == RUN_MISSED || run->state == RUN_BLOCKED || run->state == RUN_STOPPED)
+        if (run->state == RUN_MISSED || run->state == RUN_STOPPED)
             continue;
-        const struct shown_frame *stack = view_stack(s->g->v, run->at, &n);
-        const char *kind = idle_polling_loop(stack, n);
-        if (!kind) {
+        bool poll = is_poll(s, run, &ret);
+        if (run->state == RUN_BLOCKED) {
+            ret.waits_ns += poll ? run->weights.wall_ns : 0;
+        } else if (poll) {
+            ret.poll_ns += run->weights.wall_ns;
+            ret.polls++;
+        } else {
             intervals_add_run(&ret.rest, run);
-            continue;
         }
-        ret.kind = kind;
-        ret.poll_ns += run->weights.wall_ns;
-        ret.polls++;
     }
     return ret;
+}
+
+struct loop_polls loop_polls_of(const struct scene *s, const struct profile_thread *t)
+{
+    struct loop_polls ret = polls_by(s, t, polls_in_library);
+    if (ret.kind)
+        return ret;
+    intervals_release(&ret.rest);
+    return polls_by(s, t, polls_itself);
 }
 
 bool loop_is_always_ready(const struct scene *s, const struct thread_summary *t,
                           const struct loop_polls *polls)
 {
     enum { LEAST_TIMES = 10 };
+    int64_t idle_ns = polls->kind ? idle_ns_of(s, t->thread) : polls->waits_ns;
     return polls->polls >= LEAST_TIMES && share_of(polls->poll_ns, t->wall_ns) >= ready_share &&
-           share_of(idle_ns_of(s, t->thread), t->wall_ns) < loop_idle_share;
+           share_of(idle_ns, t->wall_ns) < loop_idle_share;
 }
 
 bool loop_is_ready_of(const struct scene *s, const struct thread_group *group)

@@ -20,8 +20,10 @@ bool loop_never_idles(const struct scene *s, const struct thread_group *group);
 
 /* What a thread does in an event loop while it is on a CPU, or waits for one. */
 struct loop_polls {
-    const char *kind; /* NULL: it never polls */
+    const char *kind; /* of a library's loop; NULL: none of these polls */
+    uint32_t node;    /* without one: what the user's function polls by; 0: none does */
     int64_t poll_ns;
+    int64_t waits_ns; /* blocked in the polls of that function */
     size_t polls;
     struct intervals rest; /* when it does not poll, but does not wait either; owned */
 };

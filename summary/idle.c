@@ -116,12 +116,17 @@ static bool is_polling_call(const struct shown_frame *f)
     return f->kind == SHOWN_NATIVE && f->libc && str_is_one_of(frame_libc_name(f->name), calls);
 }
 
+bool idle_polls(const struct shown_frame *f)
+{
+    return is_poll(f) || is_polling_call(f) || known_row_of(f, KNOWN_POLLER);
+}
+
 const char *idle_polling_loop(const struct shown_frame *stack, size_t n)
 {
     size_t at = 0;
     const char *loop = loop_on_top(stack, n, &at);
     for (size_t i = at + 1; loop && i < n; i++)
-        if (is_polling_call(&stack[i]) || known_row_of(&stack[i], KNOWN_POLLER))
+        if (idle_polls(&stack[i]))
             return loop;
     return NULL;
 }

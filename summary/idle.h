@@ -18,6 +18,8 @@ const struct shown_frame *idle_pool_wait(const struct shown_frame *stack, size_t
 const char *idle_event_loop(const struct shown_frame *stack, size_t n);
 /* Is STACK in the poll of such a loop, whether that waits or not? */
 const char *idle_polling_loop(const struct shown_frame *stack, size_t n);
+/* Is F a call that polls, waiting or not, or a library's function for that? */
+bool idle_polls(const struct shown_frame *f);
 /* Does STACK end in a wait that a thread with nothing to do would be in: a lock, a poll, a sleep,
  * a read from a pipe?  Not so: ioctl, a regular file, a page fault, the GIL. */
 bool idle_is_ordinary_wait(const struct shown_frame *stack, size_t n);

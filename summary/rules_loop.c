@@ -6,6 +6,7 @@
 #include "summary/event_loop.h"
 #include "summary/group_facts.h"
 #include "summary/heaviest_paths.h"
+#include "summary/idle.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_doing.h"
 #include "summary/rule_words.h"
@@ -69,7 +70,23 @@ static void add_handler(const struct scene *s, const struct thread_group *group,
 
 static bool is_of_loop(const struct shown_frame *f)
 {
-    return f->loop != NULL;
+    return f->loop != NULL || idle_polls(f);
+}
+
+static void add_never_waits(struct thread_group *group, const struct loop_polls *polls,
+                            struct text *words)
+{
+    if (polls->kind) {
+        text_addf(words, "%s runs an event loop (%s) that never waits: ", group->noun, polls->kind);
+    } else {
+        struct call_path path = call_path_to(&group->tally, polls->node);
+        text_addf(words, "%s polls in a loop that never waits, ", group->noun);
+        add_place(words, &path);
+        text_add(words, ": ");
+        call_path_release(&path);
+    }
+    text_addf(words, "whenever it polls a descriptor is ready, or %s, for ",
+              polls->kind ? "a callback due" : "the time-out is 0");
 }
 
 bool rule_may_see_loops(const struct scene *s)
@@ -85,16 +102,14 @@ void rule_ready_loop(const struct scene *s, struct thread_group *group, struct f
     f->share = share_of(group->cpu_ns + group->runqueue_ns, group->wall_ns);
     if (loop_is_always_ready(s, group->threads[0], &polls)) {
         struct text words = {0};
-        text_addf(&words,
-                  "%s runs an event loop (%s) that never waits: whenever it polls a descriptor is "
-                  "ready, or a callback due, for ",
-                  group->noun, polls.kind);
+        add_never_waits(group, &polls, &words);
         add_percent(&words, share);
         text_add(&words, " of its time.");
         add_handler(s, group, &polls, &words);
         text_add(&words, " Usual causes: the descriptor's other end has closed, nobody reads it, "
-                         "it is watched for writing all the time, or a callback asks to be called "
-                         "again at once.");
+                         "it is watched for writing all the time, or ");
+        text_add(&words, polls.kind ? "a callback asks to be called again at once."
+                                    : "there is always work.");
         f->words = words.s;
     }
     intervals_release(&polls.rest);

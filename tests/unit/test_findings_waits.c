@@ -406,6 +406,51 @@ START_TEST(a_loop_that_never_waits_is_told)
 }
 END_TEST
 
+/* A program's own loop, which calls VIA to poll. */
+static void judge_own_polls(const char *via, int parts, int idle)
+{
+    struct text polls = {0};
+    struct text waits = {0};
+    text_addf(&polls, "serve@/src/a.py:1:3 > %sepoll_wait!libc.so.6", via);
+    text_addf(&waits, "serve@/src/a.py:1:3 > %sepoll_wait eventpoll [blocked]", via);
+    setup();
+    for (int i = 0; i < 40; i++) {
+        builder_run(&b, lead, polls.s, parts, parts);
+        builder_run(&b, lead, "serve@/src/a.py:1:5 > on_line@/src/a.py:8:9", 100 - parts - idle,
+                    100 - parts - idle);
+        if (idle)
+            builder_run(&b, lead, waits.s, idle, 0);
+    }
+    judge(4000);
+    text_release(&polls);
+    text_release(&waits);
+}
+
+START_TEST(a_loop_of_the_programs_own_that_never_waits_is_told)
+{
+    static const char selectors[] = "EpollSelector.select@/usr/lib/python3.11/selectors.py:1:2 > ";
+    judge_own_polls(selectors, 30, 0);
+    assert_told(0, "ready_loop",
+                "main polls in a loop that never waits, in epoll_wait, called from serve a.py:3: "
+                "whenever it polls a descriptor is ready, or the time-out is 0, for 30% of its "
+                "time. Between its polls it is mainly in on_line a.py:9.");
+    teardown();
+    judge_own_polls("", 30, 0);
+    assert_told(0, "ready_loop", "main polls in a loop that never waits, in epoll_wait, called");
+    teardown();
+    judge_own_polls(selectors, 30, 10);
+    assert_not_told("ready_loop");
+    teardown();
+    judge_own_polls(selectors, 2, 0); /* it computes */
+    assert_not_told("ready_loop");
+    teardown();
+    judge_own_polls("wait@/usr/lib/python3.11/site-packages/urllib3/util/wait.py:1:2 > ", 30,
+                    0); /* a library does */
+    assert_not_told("ready_loop");
+    teardown();
+}
+END_TEST
+
 /* ---- threads that serve ---- */
 
 /* Main polls for all but BUSY_MS of 4 s, and two threads are in STACK. */
@@ -636,6 +681,7 @@ CHECK_MAIN("findings_waits", 20, a_loop_that_waits_for_one_child_is_told_as_such
            a_datagram_that_may_be_lost_is_told, who_polls_and_goes_on_waits_there,
            who_waits_for_its_turn_to_poll_does_not_stall, the_handler_of_a_busy_loop_is_named,
            alike_loops_that_never_wait_are_told, a_loop_that_never_waits_is_told,
+           a_loop_of_the_programs_own_that_never_waits_is_told,
            where_main_is_idle_the_threads_that_serve_are_told_of,
            where_nothing_stands_out_the_largest_ends_are_told,
            a_wait_for_a_lock_is_told_beside_a_sleep, two_long_waits_are_both_told,
