@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "summary/rule_classes.h"
 #include "summary/rule_doing.h"
 #include "summary/rule_words.h"
 #include "summary/wait_text.h"
@@ -234,6 +235,33 @@ bool add_kernel_side(const struct scene *s, const struct thread_group *group, ui
     told |= sum && add_listener(s, sum, words);
     release_sides(&all);
     return told;
+}
+
+void add_loops_answer(const struct scene *s, const struct thread_group *group, struct text *words)
+{
+    struct sides all = {.n = 0};
+    for (size_t i = 0; i < group->n; i++) {
+        const struct profile_thread *t = group->threads[i]->thread;
+        for (size_t k = 0; k < t->n_runs; k++) {
+            const struct run *run = &t->runs[k];
+            if (run->state != RUN_BLOCKED || class_of_run(s->g->tree, run) != CLASS_IDLE)
+                continue;
+            if (holders_is_for(s->holders, run->at, 1U << BLOCKER_PEER))
+                add_run(s, t, run, &all);
+            else
+                all.ns += run->weights.wall_ns;
+        }
+    }
+    const struct side_sum *sum = heaviest(&all);
+    if (sum && share_of(sum->ns, all.ns) >= named_part) {
+        const struct blocker *b = only_address(s->p, &sum->side);
+        text_addf(words, " When idle %s wait%s for ", group->plural ? "they" : "it", verb_s(group));
+        wait_side_add_what(words, s->p, &sum->side, false);
+        add_both(s, sum, b ? b->pid : 0, ":", words);
+        text_add(words, ".");
+        (void)add_listener(s, sum, words);
+    }
+    release_sides(&all);
 }
 
 /* The only thread that the waits at NODE of GROUP are for; NULL: there is none, or several.  The

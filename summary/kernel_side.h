@@ -9,6 +9,9 @@
  * Returns whether it added something. */
 bool add_kernel_side(const struct scene *s, const struct thread_group *group, uint32_t node,
                      bool named, struct text *words, struct finding *f);
+/* " When idle it waits for 127.0.0.1:5432 of 4711 (postgres).": whose answer the event loops of
+ * GROUP wait for while they poll, if most of that time is for one address. */
+void add_loops_answer(const struct scene *s, const struct thread_group *group, struct text *words);
 /* " Meanwhile 4711 (xz) is 99% in lzma_code.": what the only recorded process does that GROUP's
  * waits at NODE are for. */
 void add_what_it_does(const struct scene *s, const struct thread_group *group, uint32_t node,

@@ -7,6 +7,7 @@
 #include "summary/group_facts.h"
 #include "summary/heaviest_paths.h"
 #include "summary/idle.h"
+#include "summary/kernel_side.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_doing.h"
 #include "summary/rule_words.h"
@@ -163,6 +164,8 @@ static void judge_loop(const struct scene *s, const struct thread_group *group,
     bool rests = !add_loop(s, group, loop, stalls, stalled, &words);
     if (!rests && share_of(group->cpu_ns, group->wall_ns) >= computes_much)
         (void)add_slow_code(s, group, group->plural ? "their CPU time" : "its CPU time", &words, f);
+    if (!stalled)
+        add_loops_answer(s, group, &words);
     if (rests) {
         f->kind = FINDING_RESTS;
         f->share = idle;

@@ -144,6 +144,46 @@ START_TEST(who_listens_is_told_where_nobody_is_known_at_the_other_end)
 }
 END_TEST
 
+/* An event loop that idles for a poll of N connections, of PID's, and in between computes. */
+static void judge_loop(enum blocker_kind kind, int n, pid_t pid)
+{
+    static const char polls[] =
+        "run@/src/a.py:1:3 > _run_once@/usr/lib/python3.11/asyncio/base_events.py:1:2 > "
+        "EpollSelector.select@/usr/lib/python3.11/selectors.py:1:2";
+    struct wait_side side = {.thing = THING_EVENTS, .timed = true};
+    struct blocker there = {
+        .kind = kind, .thing = THING_SOCKET, .net = NET_TCP, .port = 80, .pid = pid, .n = 1};
+    setup();
+    there.host = profile_string(b.p, "127.0.0.1");
+    there.name = pid ? profile_string(b.p, "till") : there.name;
+    for (int i = 0; i < n; i++, there.port++)
+        side.list = profile_list_blocker(b.p, &there, side.list);
+    for (int i = 0; i < 20; i++) {
+        builder_polls(&b, lead, polls, &side, 160);
+        builder_run(&b, lead, "run@/src/a.py:1:3 > add_up@/src/a.py:5:6", 40, 40);
+    }
+    judge(4000);
+}
+
+START_TEST(whose_answer_an_event_loop_waits_for_is_told)
+{
+    judge_loop(BLOCKER_PEER, 1, 20);
+    assert_told(0, "event_loop", "main runs an event loop (asyncio) and is idle 80% of its time.");
+    assert_told(0, "event_loop",
+                " When idle it waits for a connection to 127.0.0.1:80 of 20 (till)"
+                ": wallspy -p 10,20 shows both.");
+    teardown();
+    judge_loop(BLOCKER_PEER, 2, 0);
+    assert_told(0, "event_loop",
+                " When idle it waits for a connection to 127.0.0.1:81; a "
+                "connection to 127.0.0.1:80.");
+    teardown();
+    judge_loop(BLOCKER_LISTENER, 1, 0); /* a server */
+    ck_assert(!is_said("When idle"));
+    teardown();
+}
+END_TEST
+
 /* Each lives for one request: none waits for work. */
 START_TEST(threads_of_one_request_each_never_wait_for_work)
 {
@@ -214,4 +254,5 @@ CHECK_MAIN("findings_whom", 20, who_sleeps_too_long_wakes_nobody,
            what_is_busy_meanwhile_has_the_figure_of_its_function, how_many_processes_start_is_told,
            whom_most_waits_are_for_is_told_with_the_part_that_is_known,
            who_listens_is_told_where_nobody_is_known_at_the_other_end,
+           whose_answer_an_event_loop_waits_for_is_told,
            threads_of_one_request_each_never_wait_for_work, where_a_chain_of_waits_ends_is_told)
