@@ -1,5 +1,5 @@
 /* How often a signal that nobody handles ends another thread's call, since the thread that it was
- * meant for is traced just then (docs/safety.md, "A signal that nobody handles"): the main thread
+ * meant for is traced just then (docs/safety.md, "Known limits"): the main thread
  * works and has children that end at once, each with a SIGCHLD; four threads wait in epoll_wait(2),
  * and count how often it returned EINTR.  Alone none does.
  *   ignored SECONDS & wallspy -p $! -d SECONDS -o o.json */
