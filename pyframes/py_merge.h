@@ -1,7 +1,7 @@
 /* The merge makes one stack of two: it replaces each activation of the eval loop on the native
  * stack by the block of Python frames that it runs.  Both are paired from the root, by address,
  * never by counting or by name: from 3.10 on the block's marker lies in the C frame, up to 3.9 the
- * C frame holds a pointer to the frame object.  Pure.  Source: docs/python-versions.md "Markers". */
+ * C frame holds a pointer to the frame object.  Pure.  Source: docs/python-versions.md. */
 #pragma once
 
 #include "pyframes/py_walk.h"
