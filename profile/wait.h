@@ -52,7 +52,7 @@ enum { MOST_LISTENERS = 32 };
 struct listener {
     string_id host; /* of the connections, not that on which it listens */
     uint32_t port;
-    pid_t pid; /* the first of N processes that have the listening socket */
+    pid_t pid; /* the first of N processes that have the socket: of those not recorded, if any */
     string_id name;
     uint32_t n;
 };

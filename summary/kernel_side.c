@@ -92,16 +92,22 @@ static bool has_no_process(const struct side_sum *s)
     return address && (s->mixed || share_of(s->named_ns, s->ns) < named_part);
 }
 
-/* The side that most of the waits are for, as far as they were read. */
-static const struct side_sum *heaviest(struct sides *all)
+/* The side that most of the waits are for, as far as they were read; NULL: none was. */
+static struct side_sum *most_of(struct sides *all)
 {
     struct side_sum *best = NULL;
+    for (size_t i = 0; i < all->n; i++)
+        best = !best || all->items[i].ns > best->ns ? &all->items[i] : best;
+    return best;
+}
+
+/* The same, if enough of them are for it. */
+static const struct side_sum *heaviest(struct sides *all)
+{
+    struct side_sum *best = most_of(all);
     int64_t known_ns = 0;
-    for (size_t i = 0; i < all->n; i++) {
+    for (size_t i = 0; i < all->n; i++)
         known_ns += all->items[i].ns;
-        if (!best || all->items[i].ns > best->ns)
-            best = &all->items[i];
-    }
     if (best && has_no_process(best))
         best->side.blocker.pid = 0;
     bool enough = best && (double)best->ns >= most_of_it * (double)known_ns &&
@@ -232,7 +238,8 @@ bool add_kernel_side(const struct scene *s, const struct thread_group *group, ui
         add_other_side(s, sum, all.ns, words);
         add_figure(f, "other_side_part", share_of(sum->ns, all.ns));
     }
-    told |= sum && add_listener(s, sum, words);
+    const struct side_sum *there = told || named ? most_of(&all) : NULL; /* the words name it */
+    told |= there && add_listener(s, there, words);
     release_sides(&all);
     return told;
 }

@@ -87,20 +87,40 @@ static bool scan(struct peer_looks *l, const struct places *places)
     return done && l->scan.last.whole;
 }
 
-static void add_listener(struct peer_looks *l, const struct place *place)
+static bool is_recorded(const struct profile *p, pid_t pid)
+{
+    for (uint32_t i = 1; i <= profile_process_count(p); i++)
+        if (profile_see_process(p, (process_id){i})->pid == pid)
+            return true;
+    return false;
+}
+
+/* The processes that have the socket which listens at PLACE, recorded ones or the others. */
+static struct listener listener_of(const struct peer_looks *l, const struct place *place,
+                                   bool recorded)
 {
     const struct fd_round *round = &l->scan.last;
-    struct listener found = {.host = place->host, .port = place->port};
-    struct blocker b = {.kind = BLOCKER_UNKNOWN};
+    struct listener ret = {.host = place->host, .port = place->port};
     uint64_t link = link_of(place);
     pid_t last = 0;
     for (size_t i = 0; i < round->n; i++) {
-        if (round->users[i].link != link || round->users[i].pid == last)
+        pid_t pid = round->users[i].pid;
+        if (round->users[i].link != link || pid == last || is_recorded(l->profile, pid) != recorded)
             continue;
-        last = round->users[i].pid;
-        found.pid = found.pid ? found.pid : last;
-        found.n++;
+        last = pid;
+        ret.pid = ret.pid ? ret.pid : pid;
+        ret.n++;
     }
+    return ret;
+}
+
+/* Who waits for a server that it has started has its socket, too, mostly for nothing. */
+static void add_listener(struct peer_looks *l, const struct place *place)
+{
+    struct blocker b = {.kind = BLOCKER_UNKNOWN};
+    struct listener found = listener_of(l, place, false);
+    if (!found.pid)
+        found = listener_of(l, place, true);
     if (!found.pid || !peer_set_process(l, found.pid, NULL, &b))
         return;
     found.name = b.name;

@@ -144,11 +144,14 @@ static void take_event(struct side_event *ret, const struct profile *p, const st
     ret->n = b->n;
     ret->connecting = b->queue == QUEUE_NOT_CONNECTED;
     ret->queue = ret->connecting ? QUEUE_UNTOLD : b->queue;
-    if (b->kind == BLOCKER_PROCESS) {
+    if (b->pid) {
         ret->pid = b->pid;
         ret->name = copy(p, b->name);
         ret->fate = b->fate;
-    } else if (b->kind == BLOCKER_CLIENT) {
+    }
+    if (b->kind == BLOCKER_PROCESS)
+        return;
+    if (b->kind == BLOCKER_CLIENT) {
         ret->address = xasprintf(":%u", b->local_port);
     } else if (b->host.ix) {
         ret->address = address_of(p, b);
@@ -184,7 +187,7 @@ static struct blocker give_event(const struct side_event *e, struct profile *p)
     if (b.thing == THING_FILE)
         b.name = id_of(p, e->thing);
     if (e->pid) {
-        b.kind = BLOCKER_PROCESS;
+        b.kind = e->kind == EVENT_CONNECTION ? BLOCKER_PEER : BLOCKER_PROCESS;
         b.pid = e->pid;
         b.name = id_of(p, e->name);
         b.fate = e->fate;
