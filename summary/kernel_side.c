@@ -201,7 +201,7 @@ static const struct blocker *only_address(const struct profile *p, const struct 
     return first && !next && !side->more ? &first->blocker : NULL;
 }
 
-/* " 4711 (postgres) listens there.": where nobody was found at the other end. */
+/* " 4711 (postgres) listens on port 5432.": where nobody was found at the other end. */
 static bool add_listener(const struct scene *s, const struct side_sum *sum, struct text *words)
 {
     const struct blocker *b = only_address(s->p, &sum->side);
@@ -210,9 +210,10 @@ static bool add_listener(const struct scene *s, const struct side_sum *sum, stru
         return false;
     text_addf(words, " %d (%s) ", l->pid, profile_text(s->p, l->name));
     if (l->n > 1)
-        text_addf(words, "and %u other%s listen there", l->n - 1, l->n > 2 ? "s" : "");
+        text_addf(words, "and %u other%s listen", l->n - 1, l->n > 2 ? "s" : "");
     else
-        text_add(words, "listens there");
+        text_add(words, "listens");
+    text_addf(words, " on port %u", l->port);
     add_both(s, sum, l->pid, ":", words);
     text_add(words, ".");
     return true;

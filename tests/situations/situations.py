@@ -214,7 +214,7 @@ WAITING = [
           "{programs}/pages.py {seconds}",
           r"process_request\S* threads wait \d+% of their time", r"load_page pages\.py",
           r"recvfrom 127\.0\.0\.1",
-          r"\d+ \(python3?[^)]*\) listens there: wallspy -p \d+,\d+ shows both",
+          r"\d+ \(python3?[^)]*\) listens on port \d+: wallspy -p \d+,\d+ shows both",
           rule="waits", figure=()),
     waits("sqlite", "main waits for a data base, in which another program has a transaction open",
           "{programs}/till.py {seconds}",

@@ -435,6 +435,11 @@ START_TEST(a_loop_of_the_programs_own_that_never_waits_is_told)
                 "whenever it polls a descriptor is ready, or the time-out is 0, for 30% of its "
                 "time. Between its polls it is mainly in on_line a.py:9.");
     teardown();
+    judge_own_polls("EpollSelector.select@/usr/lib/python3.11/selectors.py:1:2 > "
+                    "select_epoll_poll!python3.11 > ",
+                    30, 0);
+    assert_told(0, "ready_loop", "main polls in a loop that never waits");
+    teardown();
     judge_own_polls("", 30, 0);
     assert_told(0, "ready_loop", "main polls in a loop that never waits, in epoll_wait, called");
     teardown();

@@ -111,10 +111,11 @@ START_TEST(who_listens_is_told_where_nobody_is_known_at_the_other_end)
         bool at_end, polls;
         const char *words; /* NULL: nothing is said of them */
     } cases[] = {
-        {1, false, false, " 20 (till) listens there: wallspy -p 10,20 shows both."},
-        {1, false, true, " 20 (till) listens there: wallspy -p 10,20 shows both."},
-        {2, false, false, " 20 (till) and 1 other listen there: wallspy -p 10,20 shows both."},
-        {3, false, false, " 20 (till) and 2 others listen there: wallspy -p 10,20 shows both."},
+        {1, false, false, " 20 (till) listens on port 80: wallspy -p 10,20 shows both."},
+        {1, false, true, " 20 (till) listens on port 80: wallspy -p 10,20 shows both."},
+        {2, false, false, " 20 (till) and 1 other listen on port 80: wallspy -p 10,20 shows both."},
+        {3, false, false,
+         " 20 (till) and 2 others listen on port 80: wallspy -p 10,20 shows both."},
         {1, true, false, NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -138,7 +139,7 @@ START_TEST(who_listens_is_told_where_nobody_is_known_at_the_other_end)
         if (cases[i].words)
             ck_assert_msg(is_said(cases[i].words), "%zu: %s", i, cases[i].words);
         else
-            ck_assert(!is_said("there"));
+            ck_assert(!is_said("on port"));
         teardown();
     }
 }
