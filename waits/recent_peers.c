@@ -10,7 +10,9 @@
 enum {
     MOST = 1024,
     CHECK_NS = 5 * NS_PER_MS, /* there may be thousands of such waits a second */
+    CHECK_SHARE = 200,        /* all checks have half a percent of a CPU: an epoll may be long */
 };
+static const int64_t believed_ns = NS_PER_S; /* what no check had time for is not known any more */
 /* Where there are many processes a search is over a second or two after it was due. */
 static const int64_t search_ns = INT64_C(3) * NS_PER_S;
 
@@ -76,13 +78,15 @@ static bool lists_the_same(const struct recent_peer *peer)
     return same;
 }
 
-static bool is_as_found(struct recent_peer *peer)
+static bool is_as_found(const struct recent_peers *r, struct recent_peer *peer)
 {
-    int64_t now_ns = clock_now_ns();
-    if ((!peer->pid && !peer->list) || now_ns - peer->checked_ns < CHECK_NS)
-        return peer->pid || peer->list;
-    peer->checked_ns = now_ns;
+    if (!peer->pid && !peer->list)
+        return false;
+    if (!duty_cycle_begin(&peer->checking))
+        return clock_now_ns() - peer->checked_ns < believed_ns;
     bool same = (!peer->pid || has_end(peer)) && (!peer->list || lists_the_same(peer));
+    duty_cycle_end(&peer->checking, CHECK_SHARE * (int64_t)r->n, CHECK_NS);
+    peer->checked_ns = clock_now_ns();
     if (!same)
         *peer = (struct recent_peer){.fd = 0}; /* to be searched anew at once */
     return same;
@@ -92,7 +96,7 @@ const struct recent_peer *recent_peers_get(struct recent_peers *r, const struct 
                                            bool *ret_renew)
 {
     struct recent_peer *peer = find(r, call);
-    if (!peer || age_ns(peer) > renew_after_ns(peer) + search_ns || !is_as_found(peer))
+    if (!peer || age_ns(peer) > renew_after_ns(peer) + search_ns || !is_as_found(r, peer))
         return NULL;
     if (!peer->renewing && age_ns(peer) > renew_after_ns(peer))
         *ret_renew = peer->renewing = true;

@@ -5,6 +5,7 @@
  * epoll's list count for as long as the list is the same. */
 #pragma once
 
+#include "base/duty_cycle.h"
 #include "base/hash.h"
 #include "profile/wait.h"
 #include "waits/blocked_call.h"
@@ -16,8 +17,9 @@ struct recent_peer {
     /* Of an epoll: whose it is, its descriptor there, and descriptor_epoll_key(); else 0. */
     pid_t poller;
     uint64_t epoll, list;
-    /* Private: when it was put, and the process last asked; a search for it is under way. */
+    /* Private: when it was put, and was last found to be so still; a search for it is under way. */
     int64_t at_ns, checked_ns;
+    struct duty_cycle checking;
     bool renewing;
 };
 struct recent_peers { /* zero-initialise */
