@@ -85,14 +85,6 @@ static void read_process(struct reading *r)
     (void)profile_process(r->p, &process);
 }
 
-static process_id process_of(const struct reading *r, int64_t pid)
-{
-    for (uint32_t i = 1; i <= profile_process_count(r->p); i++)
-        if (profile_see_process(r->p, (process_id){i})->pid == pid)
-            return (process_id){i};
-    return (process_id){0};
-}
-
 /* The number of THREAD that KEY says, as its kind. */
 static bool take_thread_number(struct reading *r, struct profile_thread *t, struct slice key)
 {
@@ -184,7 +176,8 @@ static void read_thread(struct reading *r)
         return;
     while (json_in_key(&r->j, &key))
         take_thread_field(r, &t, &w, key);
-    t.process = process_of(r, w.pid);
+    if (w.pid == (pid_t)w.pid)
+        t.process = profile_find_process(r->p, (pid_t)w.pid);
     if (!t.process.ix || t.end_ns < t.start_ns) {
         (void)reading_fail(r, "damaged: a thread is of no process, or of no time");
         return;

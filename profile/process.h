@@ -95,3 +95,9 @@ struct profile_host {
     bool all_processes_seen; /* at both */
     struct profile_machine machine;
 };
+
+/* ---- in a profile ---- */
+
+struct profile;
+/* The first process with PID; none: there is none. */
+process_id profile_find_process(const struct profile *p, pid_t pid);

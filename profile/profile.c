@@ -343,6 +343,14 @@ const struct profile_process *profile_see_process(const struct profile *p, proce
     return &p->processes[id.ix - 1];
 }
 
+process_id profile_find_process(const struct profile *p, pid_t pid)
+{
+    for (uint32_t i = 1; i <= profile_process_count(p); i++)
+        if (profile_see_process(p, (process_id){i})->pid == pid)
+            return (process_id){i};
+    return (process_id){0};
+}
+
 void profile_set_children(struct profile *p, process_id id, const struct profile_child *children,
                           size_t n)
 {

@@ -77,7 +77,7 @@ static bool end_message(struct sampler *s, size_t bytes)
     return true;
 }
 
-/* With the counts SCHED of T. */
+/* Emits a message about T, whose counts are SCHED. */
 static bool emit_with(struct sampler *s, struct thread *t, enum message_kind kind, uint32_t flags,
                       const struct schedstat *sched, int64_t now_ns)
 {

@@ -91,8 +91,8 @@ static bool polls_in_library(const struct scene *s, const struct run *run, struc
     return kind != NULL;
 }
 
-/* By what the user's function at NODE or above it polls; 0: it does not, or a library's function
- * between them does. */
+/* The node by which the user's function at NODE, or above it, polls; 0: that function polls by
+ * none, or a library's function stands between the two. */
 static uint32_t own_poll_at(const struct call_tree *t, uint32_t node)
 {
     uint32_t polling = 0;

@@ -21,7 +21,7 @@ bool loop_never_idles(const struct scene *s, const struct thread_group *group);
 /* What a thread does in an event loop while it is on a CPU, or waits for one. */
 struct loop_polls {
     const char *kind; /* of a library's loop; NULL: none of these polls */
-    uint32_t node;    /* without one: what the user's function polls by; 0: none does */
+    uint32_t node;    /* without a KIND: by which a function of the user's polls; 0: none does */
     int64_t poll_ns;
     int64_t waits_ns; /* blocked in the polls of that function */
     size_t polls;

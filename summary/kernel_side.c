@@ -136,14 +136,6 @@ static void add_many(const struct scene *s, const struct side_sum *sum, struct t
     text_addf(words, "%s (%s)", what, name);
 }
 
-static bool is_recorded(const struct profile *p, pid_t pid)
-{
-    for (uint32_t i = 1; i <= profile_process_count(p); i++)
-        if (profile_see_process(p, (process_id){i})->pid == pid)
-            return true;
-    return false;
-}
-
 /* Did process PID live when the recording ended? */
 static bool goes_on(const struct profile *p, pid_t pid)
 {
@@ -155,11 +147,11 @@ static bool goes_on(const struct profile *p, pid_t pid)
     return false;
 }
 
-/* BEFORE, and how to see what process PID does, if that is not recorded: SUM's waiter and it. */
+/* Adds the command that shows SUM's waiter and process PID, after BEFORE, if PID is not recorded. */
 static void add_both(const struct scene *s, const struct side_sum *sum, pid_t pid,
                      const char *before, struct text *words)
 {
-    if (pid && !is_recorded(s->p, pid) && goes_on(s->p, sum->waiter))
+    if (pid && !profile_find_process(s->p, pid).ix && goes_on(s->p, sum->waiter))
         text_addf(words, "%s wallspy -p %d,%d shows both", before, sum->waiter, pid);
 }
 
@@ -239,7 +231,7 @@ bool add_kernel_side(const struct scene *s, const struct thread_group *group, ui
         add_other_side(s, sum, all.ns, words);
         add_figure(f, "other_side_part", share_of(sum->ns, all.ns));
     }
-    const struct side_sum *there = told || named ? most_of(&all) : NULL; /* the words name it */
+    const struct side_sum *there = told || named ? most_of(&all) : NULL; /* its call is named */
     told |= there && add_listener(s, there, words);
     release_sides(&all);
     return told;

@@ -87,14 +87,6 @@ static bool scan(struct peer_looks *l, const struct places *places)
     return done && l->scan.last.whole;
 }
 
-static bool is_recorded(const struct profile *p, pid_t pid)
-{
-    for (uint32_t i = 1; i <= profile_process_count(p); i++)
-        if (profile_see_process(p, (process_id){i})->pid == pid)
-            return true;
-    return false;
-}
-
 /* The processes that have the socket which listens at PLACE, recorded ones or the others. */
 static struct listener listener_of(const struct peer_looks *l, const struct place *place,
                                    bool recorded)
@@ -105,7 +97,9 @@ static struct listener listener_of(const struct peer_looks *l, const struct plac
     pid_t last = 0;
     for (size_t i = 0; i < round->n; i++) {
         pid_t pid = round->users[i].pid;
-        if (round->users[i].link != link || pid == last || is_recorded(l->profile, pid) != recorded)
+        if (round->users[i].link != link || pid == last)
+            continue;
+        if ((profile_find_process(l->profile, pid).ix != 0) != recorded)
             continue;
         last = pid;
         ret.pid = ret.pid ? ret.pid : pid;
@@ -114,7 +108,7 @@ static struct listener listener_of(const struct peer_looks *l, const struct plac
     return ret;
 }
 
-/* Who waits for a server that it has started has its socket, too, mostly for nothing. */
+/* A process that waits for a server which it started may have the socket, too, without use. */
 static void add_listener(struct peer_looks *l, const struct place *place)
 {
     struct blocker b = {.kind = BLOCKER_UNKNOWN};

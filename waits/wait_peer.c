@@ -427,7 +427,8 @@ static bool handle_one(struct wait_peers *w)
     bool again = is_over && call.link && recent_peers_is_due(&w->recent, &call);
     if (again)
         look_at_descriptor(w, &call, &answer);
-    bool has_queues = !is_over && answer.side.thing == THING_EVENTS; /* this wait's own */
+    /* What is on its way to a poll that goes on is this wait's own. */
+    bool has_queues = !is_over && answer.side.thing == THING_EVENTS;
     if (is_final(&answer) && !has_queues)
         remember(w, &call, &answer);
     else if (!is_final(&answer))
