@@ -147,7 +147,7 @@ static bool goes_on(const struct profile *p, pid_t pid)
     return false;
 }
 
-/* Adds the command that shows SUM's waiter and process PID, after BEFORE, if PID is not recorded. */
+/* Adds BEFORE and the command that shows SUM's waiter and process PID, if PID is not recorded. */
 static void add_both(const struct scene *s, const struct side_sum *sum, pid_t pid,
                      const char *before, struct text *words)
 {
