@@ -41,7 +41,6 @@ struct message {
     pid_t tid, ns_tid;      /* in wallspy's pid namespace, and in its own */
     int64_t time_ns;        /* CLOCK_MONOTONIC */
     int64_t until_ns;       /* the thread's previous sample is known to hold until then */
-    bool left;              /* and no longer: the thread left its call then */
     uint32_t repeats;       /* ticks that found that it does */
     int64_t interval_ns;    /* between ticks, at that time */
     int64_t look_ns;        /* between two looks at this thread, on average; no less */

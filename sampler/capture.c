@@ -36,7 +36,6 @@ static void fill_head(const struct sampler *s, struct thread *t, struct message 
         .ns_tid = t->ns_tid,
         .time_ns = now_ns,
         .until_ns = t->until_ns,
-        .left = t->left,
         .interval_ns = s->interval_ns,
         .look_ns = s->interval_ns * dormant_look_ticks(t),
         .repeats = t->repeats,

@@ -68,14 +68,12 @@ void claim_drop_all(struct thread *t)
 void claim_extend(struct thread *t, int64_t now_ns, uint32_t ticks)
 {
     t->until_ns = now_ns;
-    t->left = false;
     t->repeats += ticks;
 }
 
 void claim_emitted(struct thread *t, int64_t now_ns)
 {
     t->until_ns = now_ns;
-    t->left = false;
     t->repeats = 0;
 }
 
@@ -94,7 +92,7 @@ void claim_found_blocked(struct thread *t, struct wait_place place, bool provabl
 void claim_asked(struct thread *t, int64_t now_ns)
 {
     t->asked.sched = t->sched;
-    t->asked_ns = now_ns;
+    t->asked_ns = t->found_asked_ns = now_ns;
     t->asked_ticks = 0;
 }
 
@@ -108,8 +106,9 @@ void claim_asked_in_fault(struct thread *t, struct wait_place place, bool provab
     claim_asked(t, now_ns);
 }
 
-void claim_still_asked(struct thread *t)
+void claim_still_asked(struct thread *t, int64_t now_ns)
 {
+    t->found_asked_ns = now_ns;
     t->asked_ticks++;
 }
 
@@ -227,13 +226,17 @@ enum thread_state claim_settle(const struct thread *t, const struct snapshot *sn
 void claim_stopped(struct thread *t, enum thread_state state, int64_t stopped_ns,
                    int64_t interval_ns)
 {
-    /* T waited for a CPU at every tick until it stopped, or ran on in a call that is over now. */
+    /* T waited for a CPU at every tick until it stopped. */
     bool waited = t->asked_ticks || stopped_ns - t->asked_ns > interval_ns;
     t->asked.state = state;
     t->interrupted.provable &= is_off_cpu(state);
     claim_sampled_once(t, state);
     t->until_ns = waited ? stopped_ns : t->asked_ns;
-    t->left = waited && t->left_call;
+    /* Or it ran on in a call that is over now.  Each tick that found it there stands for an
+     * interval, as everywhere: with the end as a bound, whose start is not known, calls of little
+     * more than an interval would get too little. */
+    if (t->left_call)
+        t->until_ns = t->found_asked_ns;
     t->repeats = t->asked_ticks;
 }
 

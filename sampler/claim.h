@@ -61,8 +61,8 @@ void claim_found_blocked(struct thread *t, struct wait_place place, bool provabl
 void claim_asked(struct thread *t, int64_t now_ns);
 /* T, which was asked, has gone on into a fault at PLACE, where it waits at NOW_NS. */
 void claim_asked_in_fault(struct thread *t, struct wait_place place, bool provable, int64_t now_ns);
-/* A tick found T still asked. */
-void claim_still_asked(struct thread *t);
+/* The tick at NOW_NS found T still asked. */
+void claim_still_asked(struct thread *t, int64_t now_ns);
 /* T was sampled where it was asked, and the sample holds until NOW_NS.  The stop will show what
  * comes after. */
 void claim_asked_until(struct thread *t, int64_t now_ns);

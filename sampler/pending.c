@@ -79,6 +79,6 @@ void pending_visit(struct sampler *s, struct thread *t, int64_t now_ns)
 {
     counters_add(&s->counters, COUNT_PENDING_TICKS, 1);
     note_late_request(s, t, now_ns);
-    claim_still_asked(t);
+    claim_still_asked(t, now_ns);
     check_for_stuck(s, t, now_ns);
 }

@@ -61,10 +61,10 @@ struct thread {
     struct claim asked;       /* its state when it was asked to stop */
     struct claim interrupted; /* the wait that a stop interrupted, with the run count back in it */
     int64_t asked_ns;
-    uint32_t asked_ticks; /* ticks that found it asked and not stopped */
-    int64_t until_ns;     /* its sample is known to hold until then; */
-    uint32_t repeats;     /* ticks that found that, since the last message */
-    bool left;            /* its call was over then */
+    uint32_t asked_ticks;   /* ticks that found it asked and not stopped, */
+    int64_t found_asked_ns; /* the last of them at; as asked_ns if none did */
+    int64_t until_ns;       /* its sample is known to hold until then, */
+    uint32_t repeats;       /* ticks that found that, since the last message */
 
     /* dormant.c */
     bool dormant;

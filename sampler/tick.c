@@ -393,8 +393,17 @@ static bool process_rests(struct sampler *s, struct process *p, bool dormant_res
            visited_rest(s, d);
 }
 
-/* Where P's memory may be locked just now it is read last of all: when a read returns, the call
- * that had locked it is over, and its thread elsewhere. */
+static bool any_pending(const struct process *p)
+{
+    for (size_t i = 0; i < p->n_threads; i++)
+        if (p->threads[i]->pending)
+            return true;
+    return false;
+}
+
+/* Where P's memory may be locked just now it is read last of all, and not while a thread has not
+ * stopped yet, which may have it locked: when a read returns, the call that had locked it is over,
+ * and its thread elsewhere, also for a tick that was due meanwhile. */
 static void visit_and_ask(struct sampler *s, struct process *p)
 {
     bool dormant_rest = dormant_unchanged(s, p);
@@ -416,7 +425,7 @@ static void visit_and_ask(struct sampler *s, struct process *p)
     p->lost_thread = false;
     visit_threads(s, p, dormant_rest);
     stop_requests_send(s);
-    if (locked && !p->ended) {
+    if (locked && !p->ended && !any_pending(p)) {
         lock_reading_look(s, p);
         listed |= thread_list_update(s, p, false); /* an execve that only the memory shows */
         thread_list_run_hook(s, p);

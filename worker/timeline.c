@@ -190,8 +190,7 @@ struct bounds {
 /* Between two samples each has half of the gap: a tick comes at a random moment, and one that comes
  * early is as often far from the one before it as near to the next.  With all of the time to the
  * next tick an early one would weigh more, and a loop in step with the interval has the same place
- * early each time.  But of a call that was over when its thread stopped, ticks later, the end is
- * known. */
+ * early each time. */
 static struct bounds bounds_of(const struct thread_timeline *timeline, const struct message *m)
 {
     int64_t known_ns = max_i64(timeline->seen_ns, m->until_ns);
@@ -200,8 +199,6 @@ static struct bounds bounds_of(const struct thread_timeline *timeline, const str
     int64_t most_ns = MISSED_AFTER_INTERVALS * max_i64(m->look_ns, m->interval_ns);
     if (m->kind == MESSAGE_THREAD_END)
         return (struct bounds){proven_ns, proven_ns + min_i64(gap_ns, most_ns), m->time_ns};
-    if (m->left)
-        return (struct bounds){proven_ns, proven_ns, m->time_ns - min_i64(gap_ns, most_ns)};
     return (struct bounds){proven_ns, proven_ns + min_i64(gap_ns / 2, most_ns / 2),
                            m->time_ns - min_i64(gap_ns - gap_ns / 2, most_ns / 2)};
 }

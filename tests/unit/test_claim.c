@@ -111,8 +111,8 @@ END_TEST
 START_TEST(a_sample_of_a_thread_that_is_asked_covers_the_time_since)
 {
     struct thread t = asked_in(-1);
-    claim_still_asked(&t);
-    claim_still_asked(&t);
+    claim_still_asked(&t, asked_ns);
+    claim_still_asked(&t, asked_ns);
     t.sched.runs = RUNS + 1;
     claim_asked_until(&t, asked_ns + 3);
     ck_assert_uint_eq(t.repeats, 3);
@@ -126,14 +126,14 @@ END_TEST
 START_TEST(a_fault_after_the_look_is_where_the_thread_was_asked)
 {
     struct thread t = asked_while(THREAD_RUNNING);
-    claim_still_asked(&t);
+    claim_still_asked(&t, asked_ns);
     claim_asked_in_fault(&t, place_of(-1, PC), true, asked_ns + 1);
     ck_assert_int_eq(t.asked.state, THREAD_BLOCKED);
     ck_assert_int_eq(t.asked_ns, asked_ns + 1);
     ck_assert_uint_eq(t.asked_ticks, 0);
     ck_assert(holds(&t.asked, RUNS));
     /* The thread slept in the same fault again: the request is as old as it was. */
-    claim_still_asked(&t);
+    claim_still_asked(&t, asked_ns);
     t.sched.runs = RUNS + 1;
     claim_asked_in_fault(&t, place_of(-1, PC), true, asked_ns + 2);
     ck_assert_int_eq(t.asked_ns, asked_ns + 1);
@@ -204,7 +204,7 @@ START_TEST(a_call_that_waits_was_entered_after_the_look)
     ck_assert_int_eq(claim_settle(&t, &snapshot, &now, true), THREAD_BLOCKED);
     /* Awake at each tick since it was asked, it has not just fallen asleep. */
     t = asked_while(THREAD_RUNNABLE);
-    claim_still_asked(&t);
+    claim_still_asked(&t, asked_ns);
     ck_assert(!claim_judge(&t, &stop));
 }
 END_TEST
@@ -259,7 +259,7 @@ START_TEST(over_several_ticks_the_state_is_what_took_most_of_them)
     struct thread t = asked_while(THREAD_RUNNABLE);
     struct snapshot snapshot = {
         .state = THREAD_RUNNABLE, .syscall = -2, .taken_ns = asked_ns + 4 * interval_ns};
-    claim_still_asked(&t);
+    claim_still_asked(&t, asked_ns);
     struct schedstat now = {.runs = RUNS + 1};
     ck_assert_int_eq(claim_settle(&t, &snapshot, &now, false), THREAD_BLOCKED);
     now.run_ns = 2 * (uint64_t)interval_ns;
@@ -281,6 +281,22 @@ START_TEST(a_stop_at_once_is_a_sample_of_that_moment)
 }
 END_TEST
 
+/* The ticks at one and two intervals found it in the call. */
+START_TEST(a_call_that_ran_on_after_the_request_counts_by_its_ticks)
+{
+    struct thread t = asked_while(THREAD_RUNNING);
+    claim_still_asked(&t, asked_ns + interval_ns);
+    claim_still_asked(&t, asked_ns + 2 * interval_ns);
+    t.left_call = true;
+    claim_stopped(&t, THREAD_RUNNING, asked_ns + 2 * interval_ns + interval_ns / 4, interval_ns);
+    ck_assert_int_eq(t.until_ns, asked_ns + 2 * interval_ns);
+    ck_assert_uint_eq(t.repeats, 2);
+    claim_asked(&t, asked_ns + 3 * interval_ns);
+    claim_stopped(&t, THREAD_RUNNING, asked_ns + 3 * interval_ns + interval_ns / 2, interval_ns);
+    ck_assert_int_eq(t.until_ns, asked_ns + 3 * interval_ns);
+}
+END_TEST
+
 CHECK_MAIN("claim", 20, a_sample_holds_off_the_cpu_while_the_run_count_stays,
            a_wait_for_a_cpu_holds_while_run_count_and_run_time_stay,
            a_dropped_sample_keeps_its_place_and_count,
@@ -291,4 +307,5 @@ CHECK_MAIN("claim", 20, a_sample_holds_off_the_cpu_while_the_run_count_stays,
            a_restarted_time_out_keeps_its_name, a_call_that_waits_was_entered_after_the_look,
            a_time_out_that_is_over_is_no_sleep, the_counts_tell_who_waited_for_a_cpu,
            over_several_ticks_the_state_is_what_took_most_of_them,
-           a_stop_at_once_is_a_sample_of_that_moment)
+           a_stop_at_once_is_a_sample_of_that_moment,
+           a_call_that_ran_on_after_the_request_counts_by_its_ticks)

@@ -68,25 +68,6 @@ START_TEST(samples_share_the_gap_between_them)
 }
 END_TEST
 
-/* It was asked to stop at 0, and ran on in a call until 12. */
-START_TEST(a_call_that_was_over_at_its_stop_has_none_of_the_gap)
-{
-    set_up();
-    struct message first = at(0, 0, 100, 10);
-    struct message second = at(26, 12, 126, 10);
-    struct message end = at(30, 26, 130, 10);
-    second.left = true;
-    end.kind = MESSAGE_THREAD_END;
-    thread_timeline_open(&timeline, &first, spot, spot, RUN_RUNNING, false);
-    thread_timeline_close(&timeline, profile, &second, ORIGIN);
-    ck_assert_int_eq(run_at(0, 1)->weights.wall_ns, 12 * MS);
-    thread_timeline_open(&timeline, &second, spot, spot, RUN_BLOCKED, false);
-    thread_timeline_close(&timeline, profile, &end, ORIGIN);
-    ck_assert_int_eq(run_at(1, 2)->start_ns, 12 * MS);
-    ck_assert_int_eq(run_at(1, 2)->weights.wall_ns, (26 - 12 + 4) * MS);
-}
-END_TEST
-
 /* Put on a CPU five times, twice of that by wallspy's stops. */
 START_TEST(events_come_without_those_of_stops)
 {
@@ -543,12 +524,11 @@ END_TEST
 CHECK_MAIN("timeline", 20, a_pause_takes_no_time, a_sleep_goes_on_through_a_pause,
            mark_of_no_stack_stays, sample_held_so_far_is_there_once, waiting_is_shown_as_counted,
            long_wait_is_not_in_doubt, samples_share_the_gap_between_them,
-           a_call_that_was_over_at_its_stop_has_none_of_the_gap, events_come_without_those_of_stops,
-           gap_without_proof_is_missed, gap_is_measured_by_the_rate_of_its_time,
-           state_counts_where_the_kernel_does_not, state_counts_from_the_last_sample_to_the_end,
-           state_counts_where_samples_are_left_out, counts_of_a_birth_begin_at_0,
-           counts_of_a_birth_are_added_once, proof_covers_any_gap, counts_that_lag_add_up,
-           holds_are_not_counted_as_time_off_the_cpu, wait_after_a_sleep_ends_its_stretch,
-           waits_of_several_runs_are_not_placed, wait_that_does_not_end_is_counted,
-           wait_of_a_thread_that_was_woken_is_less_in_doubt,
+           events_come_without_those_of_stops, gap_without_proof_is_missed,
+           gap_is_measured_by_the_rate_of_its_time, state_counts_where_the_kernel_does_not,
+           state_counts_from_the_last_sample_to_the_end, state_counts_where_samples_are_left_out,
+           counts_of_a_birth_begin_at_0, counts_of_a_birth_are_added_once, proof_covers_any_gap,
+           counts_that_lag_add_up, holds_are_not_counted_as_time_off_the_cpu,
+           wait_after_a_sleep_ends_its_stretch, waits_of_several_runs_are_not_placed,
+           wait_that_does_not_end_is_counted, wait_of_a_thread_that_was_woken_is_less_in_doubt,
            a_lock_changes_hands_while_a_thread_waits)
