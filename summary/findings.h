@@ -43,6 +43,7 @@ struct finding {
     double of_leader;   /* of its time: what F takes, if the ledger knows less of it */
     bool counted;       /* SHARE is the kernel's count: work that it does for them */
     bool aside;         /* no news about a group that another finding is about */
+    bool for_leaders;   /* no news about whom the leader loses no time by */
     const char *unless; /* the key of a rule whose finding about the group leaves no news; NULL */
     unsigned causes;    /* 1 << enum cause: of which rows of the ledger it speaks */
     /* Of its group's time that it speaks of; of everybody's, if ABOUT is NULL.  1 where that cannot

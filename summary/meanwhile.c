@@ -40,13 +40,23 @@ static struct intervals busy_times(const struct groups *g, const struct thread_g
     return busy;
 }
 
-/* For what part of WAITS a thread of GROUP is busy, on average; of threads that come and go, which
- * are kept from their work, some of them. */
+static bool is_of_pool(const struct thread_group *group)
+{
+    for (size_t i = 0; i < group->n; i++)
+        if (!group->threads[i]->of_pool)
+            return false;
+    return true;
+}
+
+/* For what part of WAITS a thread of GROUP is busy, on average.  Some of them: of threads that come
+ * and go, which are kept from their work, and of a pool's, whose RESULTS are waited for until the
+ * last one has come. */
 static double busy_part(const struct groups *g, const struct thread_group *group,
-                        enum busy_with with, const struct intervals *waits)
+                        enum busy_with with, const struct intervals *waits, bool results)
 {
     struct intervals busy = busy_times(g, group, with, waits);
-    bool in_turn = with == BUSY_KEPT && group_comes_and_goes(g, group);
+    bool in_turn =
+        (with == BUSY_KEPT && group_comes_and_goes(g, group)) || (results && is_of_pool(group));
     if (in_turn)
         intervals_unite(&busy);
     double part = share_of(intervals_ns(&busy), intervals_ns(waits));
@@ -63,22 +73,30 @@ static bool is_ended_by_family(const struct groups *g, const struct run *run)
     return (wait && wait->side.inside) || cause_of_run(g->tree, g->v, run) == CAUSE_CHILD;
 }
 
-/* Is most of what GROUP waits for in WAITS ended so? */
-static bool are_ended_by_family(const struct groups *g, const struct thread_group *group,
-                                const struct intervals *waits)
+/* Does RUN wait for what comes of a pool's work? */
+static bool is_for_results(const struct groups *g, const struct run *run)
 {
-    int64_t family_ns = 0;
+    return run->state == RUN_BLOCKED &&
+           is_for_known_result(g->tree, call_tree_of(g->tree, run->at));
+}
+
+/* Is TEST true of most of what GROUP does in WAITS? */
+typedef bool run_test(const struct groups *g, const struct run *run);
+static bool are_mostly(const struct groups *g, const struct thread_group *group,
+                       const struct intervals *waits, run_test *test)
+{
+    int64_t true_ns = 0;
     int64_t all_ns = 0;
     for (size_t i = 0; i < group->n; i++) {
         const struct profile_thread *thread = group->threads[i]->thread;
         for (struct run_parts p = run_parts_of(thread, waits->items, waits->n);
              !thread->n_folded && run_parts_next(&p);) {
             int64_t ns = p.when.end_ns - p.when.start_ns;
-            family_ns += is_ended_by_family(g, p.run) ? ns : 0;
+            true_ns += test(g, p.run) ? ns : 0;
             all_ns += ns;
         }
     }
-    return family_ns > all_ns / 2;
+    return true_ns > all_ns / 2;
 }
 
 static bool is_below(const struct profile *p, process_id id, process_id ancestor)
@@ -119,13 +137,14 @@ struct meanwhile meanwhile_of(const struct groups *g, const struct thread_group 
     struct meanwhile m = {0};
     if (!waits->n)
         return m;
-    bool by_family = are_ended_by_family(g, group, waits);
+    bool by_family = are_mostly(g, group, waits, is_ended_by_family);
+    bool results = are_mostly(g, group, waits, is_for_results);
     for (size_t i = 0; i < g->n; i++) {
         const struct thread_group *other = &g->items[i];
         if (other == group || (with == BUSY_KEPT && !is_of_one_process(other, group)) ||
             (by_family && !is_of_one_family(g->p, other, group)))
             continue;
-        double part = busy_part(g, &g->items[i], with, waits);
+        double part = busy_part(g, &g->items[i], with, waits, results);
         if (part < meanwhile_part)
             continue;
         m.busy = &g->items[i];

@@ -141,6 +141,16 @@ static bool is_about(const struct finding *printed, const struct finding *f)
            same(f->also, printed->about);
 }
 
+/* Is F a part of what PRINTED tells: a smaller time of the same group, lost by the same others, or
+ * that somebody waits for those in whom PRINTED says that the time of all ends? */
+static bool is_part_of(const struct finding *f, const struct finding *printed)
+{
+    if (!printed->about)
+        return same(printed->also, f->blames);
+    return same(printed->about, f->about) && same(printed->blames, f->blames) &&
+           is_minor(f, printed);
+}
+
 /* Is F printed already, or not worth its line beside the printed ones? */
 static bool is_said(const struct findings *all, const struct finding *f)
 {
@@ -149,7 +159,10 @@ static bool is_said(const struct findings *all, const struct finding *f)
         /* Where one waits is no reason why another, whom it waits for, loses time. */
         bool of_other = describes(printed) && !same(printed->about, f->about);
         bool no_news = (f->aside && !of_other) || (f->unless && str_eq(f->unless, printed->rule));
-        if (printed == f || (no_news && is_about(printed, f)))
+        if (printed == f || (no_news && is_about(printed, f)) || is_part_of(f, printed))
+            return true;
+        /* That others than the leader rest is no news beside what somebody does. */
+        if (f->kind == FINDING_RESTS && f->level == LEVEL_OTHERS)
             return true;
         bool tells = printed->kind != FINDING_RESTS && covers(printed, f);
         if (describes(f) && (describes(printed) || tells))
@@ -161,7 +174,8 @@ static bool is_said(const struct findings *all, const struct finding *f)
 /* What the kernel does for others takes CPUs from all. */
 static bool is_small(const struct finding *f)
 {
-    return f->level == LEVEL_ELSEWHERE && !f->counted && f->share < much_elsewhere;
+    return f->level == LEVEL_ELSEWHERE &&
+           (f->for_leaders || (!f->counted && f->share < much_elsewhere));
 }
 
 static bool is_news(const struct findings *all, const struct finding *f)

@@ -91,6 +91,8 @@ void rule_cpu_wait(const struct scene *s, struct thread_group *group, struct fin
     struct text words = {0};
     struct cpu_shortage shortage = cpu_shortage_of(s, group);
     add_shortage_figures(&shortage, f);
+    /* On a busy machine each thread that wakes up waits for a moment, also who has little to do. */
+    f->for_leaders = !shortage.limited;
     struct text known = {0};
     bool first = known_of_wanted(s, group, &known, f) >= mostly_known;
     if (first)

@@ -90,7 +90,10 @@ static void tell(const struct scene *s, const struct thread_group *group, const 
         (void)add_meanwhile(s, sleeps->busy, &sleeps->when, &words, f);
         f->blames = sleeps->busy->noun;
     }
-    text_addf(&words, " %s", asks_remedy(p->asked));
+    if (is_for_known_result(s->g->tree, path->node))
+        f->kind = FINDING_DESCRIBES; /* of a pool that polls: how is not its user's to choose */
+    else
+        text_addf(&words, " %s", asks_remedy(p->asked));
     f->words = words.s;
 }
 

@@ -120,6 +120,35 @@ START_TEST(who_has_all_the_work_of_a_pool_of_ones_own_is_told)
 }
 END_TEST
 
+/* Each rests for a quarter of the time, in turn: there is always one with work.  Threads that are no
+ * pool's may work for anybody. */
+START_TEST(whose_results_are_waited_for_is_told)
+{
+    static const char *const works[] = {
+        "_worker@/usr/lib/python3.11/concurrent/futures/thread.py:1:2 > render@/src/a.py:5:6",
+        "render@/src/a.py:5:6"};
+    for (size_t how = 0; how < 2; how++) {
+        b = builder_start(10, "app");
+        builder_run(&b, builder_thread(&b, 10, NULL),
+                    RESULT " > sem_wait!python3 > futex [blocked]", MS, 0);
+        for (int i = 0; i < WORKERS; i++) {
+            thread_id t = builder_thread(&b, 11 + i, "pool");
+            for (int turn = 0; turn < WORKERS; turn++)
+                builder_run(&b, t, turn == i ? FOR_WORK : works[how], MS / WORKERS,
+                            turn == i ? 0 : MS / WORKERS);
+        }
+        judge(MS);
+        if (how == 0)
+            assert_told(0, "waits_meanwhile",
+                        "Meanwhile 4 pool threads are 75% in render a.py:6: 75% of main's time "
+                        "ends there.");
+        else
+            assert_not_told("waits_meanwhile");
+        teardown();
+    }
+}
+END_TEST
+
 /* Processes whose main threads hand work to threads of theirs, as Dask's workers. */
 START_TEST(main_threads_that_do_not_work_themselves_are_no_pool)
 {
@@ -150,4 +179,5 @@ END_TEST
 CHECK_MAIN("findings_uneven", 20, main_threads_that_do_not_work_themselves_are_no_pool,
            who_has_all_the_work_of_a_pool_of_ones_own_is_told, who_has_all_the_work_is_told,
            who_keeps_a_pool_from_work_is_told, who_only_waits_keeps_nobody_from_work,
-           a_pool_with_work_is_not_told, a_single_wait_for_anything_is_not_told)
+           whose_results_are_waited_for_is_told, a_pool_with_work_is_not_told,
+           a_single_wait_for_anything_is_not_told)

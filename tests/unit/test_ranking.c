@@ -139,7 +139,7 @@ START_TEST(a_culprit_comes_before_its_victim)
     assert_order(victim, of("gc", "helper", 0.6, FINDING_EXPLAINS), "gc", "waits_for");
     /* of too little of the wait; which keeps nobody */
     assert_order(victim, of("gc", "helper", 0.3, FINDING_EXPLAINS), "waits_for", "gc");
-    assert_order(victim, of("event_loop", "helper", 1, FINDING_RESTS), "waits_for", "event_loop");
+    assert_order(victim, of("event_loop", "helper", 1, FINDING_RESTS), "waits_for", NULL);
 }
 END_TEST
 
@@ -152,6 +152,38 @@ START_TEST(what_others_lose_a_little_by_is_no_news)
     faults.counted = true; /* it takes CPUs from all */
     assert_order(of("waits_for", "main", 0.7, FINDING_EXPLAINS), faults, "waits_for",
                  "page_faults");
+}
+END_TEST
+
+/* On a busy machine each thread that wakes up waits for a CPU. */
+START_TEST(what_counts_for_leaders_only_is_told_of_them_only)
+{
+    struct finding wait = of("cpu_wait", "helper", 0.5, FINDING_BEHIND);
+    setup();
+    wait.counted = true;
+    assert_order(of("waits_for", "main", 0.7, FINDING_EXPLAINS), wait, "waits_for", "cpu_wait");
+    wait.for_leaders = true;
+    assert_order(of("waits_for", "main", 0.7, FINDING_EXPLAINS), wait, "waits_for", NULL);
+    wait.about = noun_of("main");
+    assert_order(of("waits_for", "main", 0.7, FINDING_EXPLAINS), wait, "waits_for", "cpu_wait");
+}
+END_TEST
+
+START_TEST(a_part_of_what_is_told_is_no_news)
+{
+    const struct finding wait =
+        blaming(of("waits_meanwhile", "main", 0.7, FINDING_EXPLAINS), "worker");
+    struct finding of_all = of("messages", "main", 0.7, FINDING_EXPLAINS);
+    setup();
+    assert_order(wait, blaming(of("gil", "main", 0.2, FINDING_EXPLAINS), "worker"),
+                 "waits_meanwhile", NULL);
+    assert_order(wait, blaming(of("gil", "main", 0.2, FINDING_EXPLAINS), "helper"),
+                 "waits_meanwhile", "gil");
+    assert_order(wait, blaming(of("gil", "main", 0.4, FINDING_EXPLAINS), "worker"),
+                 "waits_meanwhile", "gil");
+    of_all.about = NULL;
+    of_all.also = noun_of("worker");
+    assert_order(of_all, wait, "messages", NULL);
 }
 END_TEST
 
@@ -214,4 +246,5 @@ CHECK_MAIN("ranking", 30, what_explains_more_of_the_leaders_time_comes_first,
            whom_a_finding_blames_is_of_what_it_explains, who_sleeps_keeps_nobody,
            of_two_that_blame_each_other_the_larger_comes_first,
            what_others_lose_a_little_by_is_no_news,
+           what_counts_for_leaders_only_is_told_of_them_only, a_part_of_what_is_told_is_no_news,
            where_the_leader_only_waits_for_work_others_explain_nothing)
