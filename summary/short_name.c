@@ -1,5 +1,6 @@
 #include "summary/short_name.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,25 +48,103 @@ static size_t add_special(struct text *out, const char *s, const char *end)
     return (size_t)(close + 1 - s);
 }
 
+/* Is the bracket at S none, but the sign of "->" or "=>"? */
+static bool is_arrow(const char *s)
+{
+    return *s == '>' && strchr("-=", s[-1]);
+}
+
+/* Where the bracket at S is closed; NULL: it is not. */
+static const char *closing(const char *s, const char *end)
+{
+    int depth = 0;
+    for (const char *at = s; at < end; at++) {
+        depth += *at == '<';
+        depth -= *at == '>' && !is_arrow(at);
+        if (!depth)
+            return at;
+    }
+    return NULL;
+}
+
+/* Where " as ", outside of inner brackets, stands in [S, END); END: nowhere. */
+static const char *find_as(const char *s, const char *end)
+{
+    for (; s < end; s++) {
+        const char *close = *s == '<' ? closing(s, end) : NULL;
+        if (close)
+            s = close;
+        else if (begins_with(s, end, " as "))
+            break;
+    }
+    return s;
+}
+
+/* Is there more than a parameter's letter, as in "[A]" and "&T"? */
+static bool tells(const char *s, const char *end)
+{
+    for (size_t n = 0; s < end; s++) {
+        n = isalnum((unsigned char)*s) || *s == '_' ? n + 1 : 0;
+        if (n > 1)
+            return true;
+    }
+    return false;
+}
+
+/* The type of Rust's "<a::Map<K> as b::Extend>::extend", or the trait where the type is a
+ * parameter.  Returns its length, and what follows; 0: S is no such name. */
+static size_t type_of_method(const char *s, const char *end, const char **ret_type,
+                             const char **ret_rest)
+{
+    const char *close = *s == '<' ? closing(s, end) : NULL;
+    if (!close || !begins_with(close + 1, end, "::"))
+        return 0;
+    const char *type = s + 1;
+    const char *type_end = find_as(type, close);
+    if (!tells(type, type_end) && type_end < close) {
+        type = type_end + strlen(" as ");
+        type_end = close;
+    }
+    *ret_type = type;
+    *ret_rest = close + 1;
+    return (size_t)(type_end - type);
+}
+
+/* Drops "::", which came before arguments that are dropped. */
+static void drop_separator(struct text *out)
+{
+    if (out->len > 2 && out->s[out->len - 1] == ':' && out->s[out->len - 2] == ':')
+        text_truncate(out, out->len - 2);
+}
+
 /* Drops "<…>" and "(…)" of LEN bytes, but for what add_special() keeps and a name that is nothing
  * else. */
 static void add_without_arguments(struct text *out, const char *s, size_t len)
 {
     const char *end = s + len;
+    const char *type = NULL;
+    size_t type_len = type_of_method(s, end, &type, &s);
     int depth = 0;
+    if (type_len && *type != '<')
+        add_without_arguments(out, type, type_len);
+    else if (type_len)
+        text_add_bytes(out, type, type_len);
     for (const char *at = s; at < end;) {
         size_t special = depth ? 0 : add_special(out, at, end);
         at += special;
         if (special)
             continue;
         bool opens = (*at == '<' || *at == '(') && at > s;
-        bool closes = (*at == '>' || *at == ')') && depth > 0;
+        if (opens && !depth && *at == '<')
+            drop_separator(out);
+        bool closes = depth > 0 && (*at == ')' || (*at == '>' && !is_arrow(at)));
         depth += opens;
         if (!depth)
             text_add_bytes(out, at, 1);
         depth -= closes;
         at++;
     }
+    drop_separator(out);
 }
 
 /* Where the last N components of S begin, which are split at "::" or "."; offsets into modules and

@@ -31,6 +31,17 @@ static const struct {
     {"libc.so.6+0x12345", 12, "…o.6+0x12345"}, /* no components */
     {"(*T)", 8, "(*T)"},
     {"a((((", 8, "a(((("},
+    /* Rust's: arguments have a separator before them, a method its type or trait */
+    {"rayon_core::registry::in_worker::<a::B<C>, D>", 40, "rayon_core::registry::in_worker"},
+    {"join::call::<a::B>::{closure#0}", 24, "join::call::{closure#0}"},
+    {"join::call::<a::B<cut", 20, "join::call"},
+    {"<map::HashMap<u8, u8, RandomState>>::insert", 30, "map::HashMap::insert"},
+    {"<vec::Vec<T, A> as b::FromIter<T, I>>::from_iter", 30, "vec::Vec::from_iter"},
+    {"<I as b::in_place::Collect<T, I>>::collect", 30, "b::in_place::Collect::collect"},
+    {"<&T as b::in_place::Collect<T, I>>::collect", 20, "Collect::collect"},
+    {"<F as b::Fn<(fn() -> T, u8)>>::call_once", 20, "b::Fn::call_once"},
+    {"<<A as Into<B>>::C as Extend<u8>>::extend::<D>", 30, "<A as Into<B>>::C::extend"},
+    {"<module>", 8, "<module>"},
     {"[read /a/b/c]", 20, "[read /a/b/c]"},
     {"[read /mnt/data/a/long/path]", 20, "[read …/a/long/path]"},
     {"[read 64 files: /mnt/data/a/long/path]", 30, "[read 64 files: …/a/long/path]"},
