@@ -27,6 +27,8 @@ static bool waits_for_anybody(const struct groups *g, struct holders *h, const s
     if (run->state != RUN_BLOCKED)
         return false;
     const uint32_t node = call_tree_of(g->tree, run->at);
+    if (meaning_of(g->tree, node))
+        return false;
     const struct shown_frame *at = call_tree_node(g->tree, node).frame;
     if (!run->at.wait.ix || holders_side(h, run->at)->thing == THING_UNKNOWN)
         return at && at->kind == SHOWN_WAIT && at->wait == WAIT_CALL &&
@@ -58,7 +60,7 @@ static bool is_rest(const struct groups *g, const struct run *run, unsigned caus
         return true;
     if (cause == CAUSE_PEER)
         return helper && run->state == RUN_BLOCKED && may_be_for_work(g->tree, node, n) &&
-               !is_for_result(g->tree, node);
+               !is_for_result(g->tree, node) && !meaning_of(g->tree, node);
     return causes >> cause & 1 && !(cause == CAUSE_CONDITION && is_for_result(g->tree, node));
 }
 

@@ -126,21 +126,6 @@ bool rule_path_of(const struct scene *s, const struct thread_group *group, enum 
     return found;
 }
 
-/* ---- meanings ---- */
-
-const char *meaning_of(const struct scene *s, uint32_t node)
-{
-    const struct call_tree *t = s->g->tree;
-    for (uint32_t at = node; at; at = call_tree_node(t, at).parent) {
-        const struct known_row *row = known_row_of(call_tree_node(t, at).frame, KNOWN_SAYS);
-        if (row)
-            return row->says;
-    }
-    if (waits_for_sqlite(t, node))
-        return "SQLite tries again there: another connection has the database locked.";
-    return NULL;
-}
-
 /* ---- the kernel's counts ---- */
 
 int64_t rule_others_active_ns(const struct scene *s, const struct thread_group *group)

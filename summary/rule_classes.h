@@ -4,9 +4,6 @@
 #include "summary/meanwhile.h"
 #include "summary/rules.h"
 
-/* What a wait at NODE means, where its function's name does not say so: at the end of Python's main
- * thread, of a queue's process, in SQLite.  NULL for others. */
-const char *meaning_of(const struct scene *s, uint32_t node);
 /* The CPU time, by the kernel's count, of the samples that found GROUP spinning. */
 int64_t spinning_cpu_ns(const struct scene *s, const struct thread_group *group);
 

@@ -47,7 +47,7 @@ void add_in_turn(const struct thread_group *group, struct text *words)
 
 void add_meaning(const struct scene *s, uint32_t node, struct text *out)
 {
-    const char *meaning = meaning_of(s, node);
+    const char *meaning = meaning_of(s->g->tree, node);
     if (meaning)
         text_addf(out, " %s", meaning);
 }

@@ -414,7 +414,7 @@ void rule_none_ran(const struct scene *s, struct thread_group *group, struct fin
     }
     size_t n = list_hanging(s, &first, 1);
     /* Where the meaning of a sleep is known, rule_waits() says more. */
-    if (!n || (meaning_of(s, first->paths[0].node) &&
+    if (!n || (meaning_of(s->g->tree, first->paths[0].node) &&
                call_tree_node(s->g->tree, first->paths[0].node).futex != FUTEX_JOIN)) {
         text_release(&words);
         return;

@@ -339,6 +339,13 @@ static double times_woken(const struct scene *s, struct thread_group *group, uin
     return condition ? polling_at(s, group, node).sleeps : 0;
 }
 
+static bool is_epoll(const struct call_tree *t, uint32_t node, const void *unused)
+{
+    const struct shown_frame *f = call_tree_node(t, node).frame;
+    (void)unused;
+    return f->kind == SHOWN_WAIT && f->wait == WAIT_CALL && str_starts(f->call, "epoll_");
+}
+
 /* The other side of the wait that PATH ends in, as far as it is known. */
 static void add_other_side(const struct scene *s, struct thread_group *group,
                            const struct call_path *path, struct text *words, struct finding *f)
@@ -350,7 +357,9 @@ static void add_other_side(const struct scene *s, struct thread_group *group,
     /* The kernel adds a child's whole life when it ends. */
     bool in_time = cpus <= profile_see_host(s->p)->cpus_online;
     add_meaning(s, path->node, words);
-    if (add_kernel_side(s, group, path->node, true, words, f))
+    /* What an epoll lists says how it is woken, and not why, where that is known. */
+    bool told = meaning_of(s->g->tree, path->node) && is_epoll(s->g->tree, path->node, NULL);
+    if (!told && add_kernel_side(s, group, path->node, true, words, f))
         add_what_it_does(s, group, path->node, words, f);
     add_delay(s, group, path->node, words, f);
     if (node.frame->call && str_starts(node.frame->call, "wait") && cpus > 0 && in_time) {
@@ -513,13 +522,6 @@ static struct told_wait wait_to_tell(const struct scene *s, struct thread_group 
     if (ret.class == CLASS_ORDINARY && ret.ns > 0)
         ret.ns += rule_ways_to_waits_ns(s, group);
     return ret;
-}
-
-static bool is_epoll(const struct call_tree *t, uint32_t node, const void *unused)
-{
-    const struct shown_frame *f = call_tree_node(t, node).frame;
-    (void)unused;
-    return f->kind == SHOWN_WAIT && f->wait == WAIT_CALL && str_starts(f->call, "epoll_");
 }
 
 /* For how long LEADER has nothing to do, as far as that can be told: an epoll_wait() may be for

@@ -118,6 +118,18 @@ bool is_for_result(const struct call_tree *t, uint32_t node)
     return false;
 }
 
+const char *meaning_of(const struct call_tree *t, uint32_t node)
+{
+    for (uint32_t at = node; at; at = call_tree_node(t, at).parent) {
+        const struct known_row *row = known_row_of(call_tree_node(t, at).frame, KNOWN_SAYS);
+        if (row)
+            return row->says;
+    }
+    if (waits_for_sqlite(t, node))
+        return "SQLite tries again there: another connection has the database locked.";
+    return NULL;
+}
+
 bool is_in_own_code(const struct call_tree *t, uint32_t node)
 {
     return call_tree_own(t, node) != 0;

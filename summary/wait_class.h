@@ -29,6 +29,9 @@ bool is_for_known_result(const struct call_tree *t, uint32_t node);
 /* Is it so, or by its function's name, that of what one of its own threads does: a result, an
  * event? */
 bool is_for_result(const struct call_tree *t, uint32_t node);
+/* What a wait at NODE means, where its function's name does not say so: at the end of Python's main
+ * thread, of a queue's process, in SQLite.  NULL for others. */
+const char *meaning_of(const struct call_tree *t, uint32_t node);
 /* Is NODE in a function of the user's? */
 bool is_in_own_code(const struct call_tree *t, uint32_t node);
 /* Is NODE a wait for a lock, of memory or of a file?  Who waits for one has work. */

@@ -52,6 +52,30 @@ START_TEST(a_wait_for_connections_is_none_for_somebody)
 }
 END_TEST
 
+/* As of a backend of PostgreSQL's, whose process looks like those that wait for their clients. */
+START_TEST(a_wait_whose_meaning_is_known_is_none_for_work)
+{
+    static const struct blocker clients = {.kind = BLOCKER_LISTENER, .net = NET_TCP};
+    static const struct blocker main = {.kind = BLOCKER_PEER, .pid = 10};
+    struct wait_side side = {.thing = THING_EVENTS};
+    struct wait_side pipe = {.thing = THING_EVENTS};
+    setup();
+    side.list = profile_list_blocker(b.p, &clients, (blocker_list){0});
+    pipe.list = profile_list_blocker(b.p, &main, (blocker_list){0});
+    builder_polls(&b, lead, "main!postgres > serve!postgres", &side, 4000);
+    builder_polls(&b, other,
+                  "update!postgres > LockAcquireExtended!postgres > ProcSleep!postgres > "
+                  "WaitLatch!postgres > WaitEventSetWait!postgres",
+                  &pipe, 4000);
+    judge(4000);
+    assert_told(0, "waits",
+                "reloader waits 100% of its time in update > LockAcquireExtended > epoll_wait. "
+                "Another session has that lock: pg_blocking_pids(), of this process's PID, says "
+                "which.");
+    teardown();
+}
+END_TEST
+
 /* Whichever is listed first. */
 START_TEST(a_poll_for_a_database_too_is_one_for_somebody)
 {
@@ -287,7 +311,8 @@ START_TEST(a_main_thread_that_rests_in_an_imported_program_does_not_lead)
 }
 END_TEST
 
-CHECK_MAIN("findings_leader", 60, a_main_thread_that_rests_in_an_imported_program_does_not_lead,
+CHECK_MAIN("findings_leader", 60, a_wait_whose_meaning_is_known_is_none_for_work,
+           a_main_thread_that_rests_in_an_imported_program_does_not_lead,
            who_only_looks_after_others_does_not_lead, a_poll_for_a_database_too_is_one_for_somebody,
            a_wait_for_connections_is_none_for_somebody,
            a_main_thread_that_waits_for_an_answer_leads, a_user_says_whose_time_it_is,
