@@ -10,6 +10,7 @@
 #include "cli/dump_places.h"
 #include "cli/number_ranges.h"
 #include "summary/idle.h"
+#include "summary/known.h"
 #include "summary/short_name.h"
 
 enum {
@@ -363,6 +364,21 @@ static void add_places(const struct dump *d, const struct dump_group *g,
     text_release(&line);
 }
 
+/* "  Another session has that lock: …": what their wait means, where no function's name says so. */
+static void add_meaning(const struct dump *d, const struct dump_group *g,
+                        const struct dump_style *style, struct text *out)
+{
+    const struct dumped *t = member(d, g, 0);
+    size_t n = 0;
+    const struct shown_frame *stack = view_stack(d->view, t->at, &n);
+    const char *meaning = t->state == THREAD_BLOCKED ? known_meaning(stack, n) : NULL;
+    if (!meaning)
+        return;
+    text_add(out, "  ");
+    (void)text_add_wrapped(out, meaning, 2, 2, style->width);
+    text_add(out, "\n");
+}
+
 void dump_groups_add_head(const struct dump *d, const struct dump_group *g,
                           const struct dump_style *style, struct text *out)
 {
@@ -381,5 +397,6 @@ void dump_groups_add_head(const struct dump *d, const struct dump_group *g,
         add_list(d, g, style, out);
     if (d->places)
         add_places(d, g, style, out);
+    add_meaning(d, g, style, out);
     text_release(&state);
 }

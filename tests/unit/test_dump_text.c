@@ -186,6 +186,25 @@ START_TEST(a_thread_that_moved_has_the_places_of_the_whole_look)
 }
 END_TEST
 
+START_TEST(a_wait_has_its_meaning)
+{
+    setup();
+    thread_id main = builder_thread(&b, PID, NULL);
+    builder_run(
+        &b, main,
+        "update!postgres > LockAcquireExtended!postgres > epoll_wait!libc.so.6 > epoll_wait "
+        "[blocked]",
+        LOOK_MS, 0);
+    look();
+    add(main, THREAD_BLOCKED, 0);
+    shown();
+    assert_has("  Another session has that lock: pg_blocking_pids(), of this process's PID,\n"
+               "  says which.\n"
+               "    LockAcquireExtended\n");
+    teardown();
+}
+END_TEST
+
 START_TEST(the_rest_of_a_loop_is_idle)
 {
     setup();
@@ -411,8 +430,8 @@ CHECK_MAIN("dump_text", 20, a_thread_that_runs_has_its_share_of_the_time,
            a_thread_that_only_asks_again_spins, a_blocked_thread_that_ran_has_its_share,
            a_frozen_thread_is_in_no_call, a_background_job_that_reads_is_told_another_way,
            a_stopped_thread_has_the_way_on, a_thread_without_a_cpu_waits_for_one,
-           a_thread_that_moved_has_the_places_of_the_whole_look, the_rest_of_a_loop_is_idle,
-           a_thread_that_stayed_in_one_function_has_none,
+           a_thread_that_moved_has_the_places_of_the_whole_look, a_wait_has_its_meaning,
+           the_rest_of_a_loop_is_idle, a_thread_that_stayed_in_one_function_has_none,
            a_thread_that_did_not_stop_is_said_to_be_of_an_earlier_look,
            who_holds_a_lock_is_named_in_the_line, a_deadlock_comes_first,
            a_circle_that_may_end_is_no_deadlock, who_waits_behind_a_circle_is_named_below_it,
