@@ -50,13 +50,17 @@ bool frame_name_has(const char *name, const char *part)
 {
     size_t len = strlen(part);
     bool open = part[len - 1] == '*';
-    const char *name_end =
-        name + length_before_arguments(name, length_before_clone(name, strlen(name)));
+    const char *name_end = NULL; /* rarely wanted */
     len -= open;
     for (const char *at = name; (at = strchr(at, *part)); at++) {
         bool begins = at == name || strchr(":.<", at[-1]);
         const char *end = begins ? after_part(at, part, len) : NULL;
-        if (end && (open || end == name_end))
+        if (end && open)
+            return true;
+        if (end && !name_end)
+            name_end =
+                name + length_before_arguments(name, length_before_clone(name, strlen(name)));
+        if (end && end == name_end)
             return true;
     }
     return false;

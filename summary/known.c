@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/text.h"
 #include "summary/frame_name.h"
 #include "summary/python_module.h"
@@ -101,35 +102,88 @@ bool known_is_of(const struct known_row *row, const struct shown_frame *f)
     return is_in(row, f) && is_named(row, f);
 }
 
-/* The first characters of NAME's components, where frame_name_has() looks: most rows begin with
- * another one. */
-struct first_chars {
-    bool has[UCHAR_MAX + 1];
+/* ---- which rows may fit ---- */
+
+/* Nearly all rows are of other code, or begin with another character.  A frame is looked up among a
+ * thousand, so that is told without a look at the row. */
+enum { OF_NATIVE = 1, OF_PYTHON = 2, OF_LIBC = 4 };
+/* With what a row's function begins: with any character, as the whole name, as the C library's
+ * without its prefixes, or as a component of the name. */
+enum known_first { FIRST_ANY, FIRST_OF_NAME, FIRST_OF_LIBC, FIRST_OF_COMPONENT, FIRST_KINDS };
+struct known_key {
+    unsigned char code, first, character;
 };
 
-static struct first_chars first_chars_of(const char *name)
+static unsigned char code_of(const struct known_row *row)
 {
-    struct first_chars ret = {.has = {false}};
-    for (const char *at = name; *at; at++)
-        if (at == name || strchr(":.<", at[-1]) || (at == name + 1 && *name == 'P'))
-            ret.has[(unsigned char)*at] = true;
+    switch (row->place) {
+    case IN_NATIVE:
+    case IN_JIT:
+    case IN_MODULE:
+        return OF_NATIVE;
+    case IN_LIBC:
+        return OF_LIBC;
+    case IN_PYTHON:
+    case IN_NAMED:
+        return OF_PYTHON;
+    case IN_FOLDER:
+        break;
+    }
+    return OF_NATIVE | OF_PYTHON;
+}
+
+static enum known_first first_of(const struct known_row *row)
+{
+    if (row->match == MATCH_ANY || row->match == MATCH_HAS)
+        return FIRST_ANY;
+    if (row->match != MATCH_NAME)
+        return FIRST_OF_NAME;
+    return row->place == IN_LIBC ? FIRST_OF_LIBC : FIRST_OF_COMPONENT;
+}
+
+void known_make_keys(struct known_table *t)
+{
+    t->keys = xcalloc(t->n, sizeof *t->keys);
+    for (size_t i = 0; i < t->n; i++)
+        t->keys[i] = (struct known_key){code_of(&t->rows[i]), (unsigned char)first_of(&t->rows[i]),
+                                        (unsigned char)*t->rows[i].function};
+}
+
+/* What a frame has of it: the characters with which a row's function may begin. */
+struct frame_key {
+    unsigned code;
+    bool has[FIRST_KINDS][UCHAR_MAX + 1];
+};
+
+static struct frame_key frame_key_of(const struct shown_frame *f)
+{
+    struct frame_key ret = {.code = 0};
+    const bool native = f->kind == SHOWN_NATIVE;
+    const bool libc = native && (f->libc || str_starts(f->name, "pthread_"));
+    ret.code =
+        (native ? OF_NATIVE : 0) | (libc ? OF_LIBC : 0) | (f->kind == SHOWN_PYTHON ? OF_PYTHON : 0);
+    ret.has[FIRST_OF_NAME][(unsigned char)*f->name] = true;
+    if (libc)
+        ret.has[FIRST_OF_LIBC][(unsigned char)*without_prefix(f->name)] = true;
+    for (const char *at = f->name; *at; at++) /* where frame_name_has() looks */
+        if (at == f->name || strchr(":.<", at[-1]) || (at == f->name + 1 && *f->name == 'P'))
+            ret.has[FIRST_OF_COMPONENT][(unsigned char)*at] = true;
     return ret;
 }
 
-static bool may_be_of(const struct known_row *row, const struct first_chars *chars)
+static bool may_be_of(const struct known_key *row, const struct frame_key *f)
 {
-    return row->match != MATCH_NAME || row->place == IN_LIBC ||
-           chars->has[(unsigned char)*row->function];
+    return f->code & row->code && (row->first == FIRST_ANY || f->has[row->first][row->character]);
 }
 
 bool known_find(const struct known_table *t, const struct shown_frame *f, struct known_marks *ret)
 {
-    const struct first_chars chars = first_chars_of(f->name);
+    const struct frame_key key = frame_key_of(f);
     bool any = false;
     *ret = (struct known_marks){.row = {NULL}};
     for (size_t i = 0; i < t->n; i++) {
         const struct known_row *row = &t->rows[i];
-        if (!may_be_of(row, &chars) || !known_is_of(row, f))
+        if (!may_be_of(&t->keys[i], &key) || !known_is_of(row, f))
             continue;
         any = true;
         ret->within |= row->within;

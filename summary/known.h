@@ -108,7 +108,8 @@ struct known_row {
 struct known_table {
     struct known_row *rows; /* the user's first: of several the first one counts */
     size_t n, capacity;
-    char **texts; /* what the rows' texts lie in */
+    struct known_key *keys; /* of each row, known.c's */
+    char **texts;           /* what the rows' texts lie in */
     size_t n_texts, texts_capacity;
 };
 struct known_marks {
@@ -124,6 +125,8 @@ const char *known_text(void); /* known.def: the rows built in */
  * way. */
 int known_init(struct known_table *t, const char *text, struct err *err);
 void known_release(struct known_table *t);
+/* T has all its rows: makes their keys. */
+void known_make_keys(struct known_table *t);
 /* Is F, by its name, file and module, of ROW? */
 bool known_is_of(const struct known_row *row, const struct shown_frame *f);
 /* The rows of T that F is of.  Returns whether there are any. */

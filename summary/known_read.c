@@ -402,6 +402,7 @@ int known_init(struct known_table *t, const char *text, struct err *err)
     (void)read_rows(t, known_def, &own); /* the test known reads it, too */
     for (size_t i = n_users; i < t->n; i++)
         t->rows[i].built_in = true;
+    known_make_keys(t);
     return rc;
 }
 
@@ -416,5 +417,6 @@ void known_release(struct known_table *t)
         free(t->texts[i]);
     free(t->texts);
     free(t->rows);
+    free(t->keys);
     *t = (struct known_table){.n = 0};
 }
