@@ -127,12 +127,15 @@ void text_addf(struct text *t, const char *format, ...)
     va_start(args, format);
     va_list again;
     va_copy(again, args);
-    int n = vsnprintf(NULL, 0, format, args);
+    char brief[256]; /* nearly all fit, and are formatted once */
+    int n = vsnprintf(brief, sizeof brief, format, args);
     va_end(args);
-    if (n > 0) {
+    if (n >= (int)sizeof brief) {
         t->s = array_reserve(t->s, &t->capacity, t->len + (size_t)n + 1, 1);
         (void)vsnprintf(t->s + t->len, (size_t)n + 1, format, again);
         t->len += (size_t)n;
+    } else if (n > 0) {
+        text_add_bytes(t, brief, (size_t)n);
     }
     va_end(again);
 }
