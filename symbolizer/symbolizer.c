@@ -13,6 +13,7 @@
 #include "symbolizer/dwarf_names.h"
 #include "symbolizer/naming.h"
 #include "symbolizer/perf_map.h"
+#include "symbolizer/v8_name.h"
 #include "target/maps.h"
 #include "target/proc.h"
 
@@ -148,9 +149,23 @@ string_id symbolizer_jit_name(struct symbolizer *s, uint64_t addr)
     return found ? profile_string(s->profile, s->name.s) : (string_id){0};
 }
 
-static void name_jit_frame(struct symbolizer *s, frame_id frame, string_id name)
+/* What NAME, of a map, says.  V8's names have the place, too, but not that of the code. */
+static struct location place_of(struct symbolizer *s, string_id name)
 {
     struct location location = {.function = name};
+    struct v8_name parts;
+    if (v8_name_parse(profile_text(s->profile, name), &parts))
+        location = (struct location){.function = profile_string(s->profile, parts.function.s),
+                                     .file = profile_string(s->profile, parts.file.s),
+                                     .line = parts.line,
+                                     .function_line = parts.line};
+    v8_name_release(&parts);
+    return location;
+}
+
+static void name_jit_frame(struct symbolizer *s, frame_id frame, string_id name)
+{
+    struct location location = place_of(s, name);
     find_internal(s, frame, &location, 1);
     profile_locate(s->profile, frame, &location, 1);
 }
