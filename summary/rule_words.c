@@ -52,6 +52,14 @@ void add_meaning(const struct scene *s, uint32_t node, struct text *out)
         text_addf(out, " %s", meaning);
 }
 
+void add_all_threads(size_t n, struct text *words)
+{
+    if (n == 2)
+        text_add(words, "Both threads");
+    else
+        text_addf(words, "All %zu threads", n);
+}
+
 const char *verb_s(const struct thread_group *group)
 {
     return group->plural ? "" : "s";

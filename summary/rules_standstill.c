@@ -136,8 +136,10 @@ static void add_halted(const struct scene *s, const struct halted *h, struct tex
     const struct profile_process *process = profile_see_process(s->p, h->process);
     const char *comm = profile_text(s->p, process->comm);
     text_add(words, words->len ? " " : "");
-    if (h->threads > 1)
-        text_addf(words, "All %zu threads of ", h->threads);
+    if (h->threads > 1) {
+        add_all_threads(h->threads, words);
+        text_add(words, " of ");
+    }
     text_addf(words, "%d (", process->pid);
     text_add_tame(words, comm, strlen(comm));
     text_addf(words, ") %s %s ", h->threads > 1 ? "are" : "is", h->frozen ? "frozen" : "stopped");
@@ -365,13 +367,18 @@ static void add_who(const struct scene *s, const struct ran *ran, struct text *w
     bool stopped_running = ran->share > ran_at_all;
     const char *hardly = ran->ns > 0 && !stopped_running ? " more than an instant" : "";
     const char *last = stopped_running ? "the last " : "";
-    if (ran->threads == 1)
+    if (ran->threads == 1) {
         text_addf(words, "The only thread %sdid not run%s in %s", idle ? "is idle: it " : "",
                   hardly, last);
-    else if (idle)
-        text_addf(words, "All %zu threads are idle: none ran%s in %s", ran->threads, hardly, last);
-    else
+    } else if (idle) {
+        add_all_threads(ran->threads, words);
+        text_addf(words, " are idle: %s ran%s in %s", ran->threads == 2 ? "neither" : "none",
+                  hardly, last);
+    } else if (ran->threads == 2) {
+        text_addf(words, "Neither thread ran%s in %s", hardly, last);
+    } else {
         text_addf(words, "None of the %zu threads ran%s in %s", ran->threads, hardly, last);
+    }
     add_time(words, stopped_running ? ran->still_ns : s->wall_ns);
 }
 

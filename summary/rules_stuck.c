@@ -96,14 +96,15 @@ void rule_stuck(const struct scene *s, struct thread_group *group, struct findin
         return;
     struct text words = {0};
     int64_t ns = stuck->end_ns - stuck->start_ns;
-    if (stuck->threads == 1 && is_alone_for_lock(s, stuck))
+    if (stuck->threads == 1 && is_alone_for_lock(s, stuck)) {
         text_add(&words, "The only thread can never get its lock: it holds it already, its owner "
                          "ended, or it was copied by fork while held. It has waited for ");
-    else if (stuck->threads == 1)
+    } else if (stuck->threads == 1) {
         text_add(&words, "The process has one thread, and that waits to be woken by another, for ");
-    else
-        text_addf(&words, "All %zu threads wait for one another, without a time-out, for ",
-                  stuck->threads);
+    } else {
+        add_all_threads(stuck->threads, &words);
+        text_add(&words, " wait for one another, without a time-out, for ");
+    }
     add_time(&words, ns);
     text_addf(&words, ": only a signal can wake %s.", stuck->threads == 1 ? "it" : "them");
     add_groups(s, stuck, &words);

@@ -158,7 +158,7 @@ WAITING = [
                r"Behind it: main \d+"), gate=True),
     Situation("lost-wake-up", "deliver waits for a signal that came before it waited",
               "{built}/mailbox {seconds}", "stuck",
-              (r"All 2 threads wait for one another", r"only a signal can wake them",
+              (r"Both threads wait for one another", r"only a signal can wake them",
                r"deliver waits for a condition in take_letter_too_late",
                r"main waits for deliver to end")),
     Situation("own-pool",

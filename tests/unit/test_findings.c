@@ -581,7 +581,7 @@ START_TEST(nothing_that_ran_is_said)
     builder_run(&b, builder_thread(&b, 11, "w"), "w!/src/w.so > futex [blocked]", 4000, 0);
     judge(4000);
     ck_assert_uint_eq(found.n_printed, 1);
-    assert_told(0, "none_ran", "None of the 2 threads ran in 4.0 s. main waits in Worker::sync");
+    assert_told(0, "none_ran", "Neither thread ran in 4.0 s. main waits in Worker::sync");
     teardown();
 }
 END_TEST

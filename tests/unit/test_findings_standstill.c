@@ -172,7 +172,7 @@ START_TEST(who_ran_before_the_standstill_does_not_hide_it)
     builder_run(&b, lead, "main@/src/a.py:1:2 > take@/src/a.py:5:6 > futex [blocked]", 3600, 0);
     builder_run(&b, builder_thread(&b, 12, "pool"), pool_wait, 4000, 0);
     judge(4000);
-    assert_told(0, "none_ran", "None of the 2 threads ran in the last 3.6 s. main waits in take");
+    assert_told(0, "none_ran", "Neither thread ran in the last 3.6 s. main waits in take");
     teardown();
 }
 END_TEST
@@ -192,7 +192,7 @@ START_TEST(a_stopped_process_is_told)
     builder_stopped(&b, builder_thread(&b, 11, "w"), "w!app", NULL, 6000);
     judge(6000);
     assert_told(0, "stopped",
-                "All 2 threads of 10 (app) are stopped by a signal (SIGSTOP, or Ctrl-Z's SIGTSTP): "
+                "Both threads of 10 (app) are stopped by a signal (SIGSTOP, or Ctrl-Z's SIGTSTP): "
                 "kill -CONT 10 resumes it.");
     teardown();
     setup(); /* docker pause */

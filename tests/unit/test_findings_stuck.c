@@ -34,7 +34,7 @@ START_TEST(threads_that_all_wait_for_one_another_are_told_the_culprit_first)
     builder_held(&b, deliver, takes, &condition, 4000);
     judge(4000);
     assert_told(0, "stuck",
-                "All 2 threads wait for one another, without a time-out, for 4.0 s: only a signal "
+                "Both threads wait for one another, without a time-out, for 4.0 s: only a signal "
                 "can wake them. deliver waits for a condition in take, called from deliver. main "
                 "waits for deliver to end in serve");
     ck_assert_uint_eq(found.n_printed, 1);
@@ -138,7 +138,7 @@ START_TEST(a_thread_that_runs_or_has_ended)
         profile_get_process(b.p, b.process)->threads = ended ? 2 : 3;
         judge(4000);
         if (ended)
-            assert_told(0, "stuck", "All 2 threads wait for one another");
+            assert_told(0, "stuck", "Both threads wait for one another");
         else
             assert_not_told("stuck");
         teardown();
