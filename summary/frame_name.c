@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "summary/known.h"
 #include "summary/python_module.h"
 
 /* ---- known names ---- */
@@ -71,8 +72,8 @@ bool frame_name_has(const char *name, const char *part)
 /* glibc has a variant of its functions for each kind of CPU: sysdeps/x86_64/multiarch. */
 static size_t libc_name_length(const char *name)
 {
-    static const char *const variants[] = {"_avx",       "_sse",   "_evex",  "_erms",
-                                           "_unaligned", "_ssse3", "_ifunc", NULL};
+    static const char *const variants[] = {"_avx",   "_sse",   "_evex", "_erms", "_unaligned",
+                                           "_ssse3", "_ifunc", "_fma",  NULL};
     size_t len = strlen(name);
     for (const char *const *variant = variants; *variant; variant++) {
         const char *at = strstr(name, *variant);
@@ -91,15 +92,26 @@ const char *frame_libc_name(const char *name)
     return name;
 }
 
+/* The name by which programs call F, of the C library. */
+static const char *libc_name(const struct shown_frame *f, size_t *ret_len)
+{
+    const struct known_row *row = f->known ? f->known->row[KNOWN_CALLED] : NULL;
+    const char *name = row ? row->called : frame_libc_name(f->name);
+    *ret_len = row ? strlen(name) : libc_name_length(name);
+    return name;
+}
+
 /* glibc's names of one function in several places: "__GI___libc_read", "__libc_read", "read",
  * "__read_nocancel"; "fstat64" for "fstat". */
-static const char *alias_stem(const char *name, size_t *ret_len)
+static const char *alias_stem(const struct shown_frame *f, size_t *ret_len)
 {
     static const char *const ends[] = {"_time64", "64", "_nocancel", "_internal", "_common"};
-    name = frame_libc_name(name);
-    if (str_starts(name, "libc_"))
+    size_t len = 0;
+    const char *name = libc_name(f, &len);
+    if (str_starts(name, "libc_")) {
         name += strlen("libc_");
-    size_t len = libc_name_length(name);
+        len -= strlen("libc_");
+    }
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
         size_t end = strlen(ends[i]);
         if (len > end && memcmp(name + len - end, ends[i], end) == 0)
@@ -116,8 +128,8 @@ bool frame_is_alias(const struct shown_frame *outer, const struct shown_frame *i
     if (!outer->libc || !inner->libc || outer->nameless || inner->nameless ||
         outer->guessed != inner->guessed || str_eq(outer->name, inner->name))
         return false; /* the same name is recursion */
-    const char *a = alias_stem(outer->name, &a_len);
-    const char *b = alias_stem(inner->name, &b_len);
+    const char *a = alias_stem(outer, &a_len);
+    const char *b = alias_stem(inner, &b_len);
     return a_len == b_len && memcmp(a, b, a_len) == 0;
 }
 
@@ -198,8 +210,8 @@ static void add_name(struct text *out, const struct shown_frame *f)
         return;
     }
     if (f->libc) {
-        name = frame_libc_name(name);
-        text_add_tame(out, name, libc_name_length(name));
+        name = libc_name(f, &len);
+        text_add_tame(out, name, len);
         return;
     }
     len = length_before_clone(name, length_before_lambda(name));

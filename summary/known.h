@@ -30,6 +30,7 @@ enum known_kind {
     KNOWN_DATA,    /* passes data to another process: pickles, sends, receives, unpickles */
     KNOWN_WAITS,   /* glue in a wait, and a library's where it runs */
     KNOWN_SAYS,    /* a wait in it means something that its name does not say */
+    KNOWN_CALLED,  /* what programs call has another name */
     KNOWN_SLOW,    /* is slow, and something else is faster */
     KNOWN_ALLOCATOR, /* allocates memory, or gives it back */
     KNOWN_DOES,      /* does something of enum known_act */
@@ -99,8 +100,8 @@ struct known_row {
      * an allocator's: what lets it keep its memory. */
     const char *slow, *remedy, *unless;
     double least_share;
-    const char *allocator; /* its name */
-    const char *says;      /* a sentence */
+    const char *allocator;     /* its name */
+    const char *says, *called; /* a sentence; the name that programs call it by */
     bool tested;   /* a fixture of the real library has it (tests/situations/judge_fixtures) */
     bool built_in; /* and not the user's */
     unsigned line; /* in its text, from 1 on */

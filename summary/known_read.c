@@ -86,6 +86,7 @@ static const struct key {
     {"data", KNOWN_DATA, ALONE, NULL, 0},
     {"waits", KNOWN_WAITS, ALONE, NULL, 0},
     {"says", KNOWN_SAYS, WITH_VALUE, NULL, 0},
+    {"called", KNOWN_CALLED, WITH_VALUE, NULL, 0},
     {"slow", KNOWN_SLOW, WITH_VALUE, NULL, 0},
     {"allocator", KNOWN_ALLOCATOR, WITH_VALUE, NULL, 0},
     {"does", KNOWN_DOES, WITH_VALUE, NULL, 0},
@@ -191,6 +192,8 @@ static const char **text_of(struct known_row *row, const struct key *key)
         return &row->slow;
     if (key->kind == KNOWN_SAYS)
         return &row->says;
+    if (key->kind == KNOWN_CALLED)
+        return &row->called;
     if (key->kind == KNOWN_ALLOCATOR)
         return &row->allocator;
     if (str_eq(key->name, "remedy"))

@@ -12,7 +12,7 @@ struct v8_name {
     struct text file;
     uint32_t line; /* on which the function begins */
 };
-/* The parts of "JS:*price /srv/shop.js:2:15".  False: NAME is none of V8's, or of its own modules
+/* The parts of "JS:*price /app/shop.js:2:15".  False: NAME is none of V8's, or of its own modules
  * ("node:internal/timers"), and RET is empty.  To be released either way. */
 bool v8_name_parse(const char *name, struct v8_name *ret);
 void v8_name_release(struct v8_name *name);

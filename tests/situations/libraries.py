@@ -119,6 +119,7 @@ LIBRARIES = [slow(kind, says) for kind, says in SLOW.items()] + [
     real("node-app", "price() computes", "computes", r"price"),
     real("go-app", "main.price() computes", "computes", r"main\.price"),
     real("postgres-lock", "a backend waits for another session's row", "waits",
-         r"main waits 100% of its time in XactLockTableWait > LockAcquireExtended", r"pg_blocking_pids\(\)"),
+         r"main waits 100% of its time in XactLockTableWait > LockAcquireExtended",
+         r"pg_blocking_pids\(\)"),
     real_healthy("java-app"),
 ]

@@ -120,8 +120,8 @@ START_TEST(who_has_all_the_work_of_a_pool_of_ones_own_is_told)
 }
 END_TEST
 
-/* Each rests for a quarter of the time, in turn: there is always one with work.  Threads that are no
- * pool's may work for anybody. */
+/* Each rests for a quarter of the time, in turn: there is always one with work.  Threads that are
+ * no pool's may work for anybody. */
 START_TEST(whose_results_are_waited_for_is_told)
 {
     static const char *const works[] = {

@@ -6,18 +6,18 @@ static const struct {
     const char *name, *function, *file; /* FUNCTION: NULL: none of V8's */
     uint32_t line;
 } names[] = {
-    {"JS:*price /srv/shop.js:2:15", "price", "/srv/shop.js", 2},
-    {"JS:^ /srv/shop.js:7:13", "(anonymous)", "/srv/shop.js", 7},
-    {"JS:+'get total /srv/my shop/cart.js:70:3", "get total", "/srv/my shop/cart.js", 70},
-    {"LazyCompile:~load file:///srv/a.mjs:1:2", "load", "/srv/a.mjs", 1},
-    {"Script:~ /srv/shop.js:1:1", "(anonymous)", "/srv/shop.js", 1},
+    {"JS:*price /app/shop.js:2:15", "price", "/app/shop.js", 2},
+    {"JS:^ /app/shop.js:7:13", "(anonymous)", "/app/shop.js", 7},
+    {"JS:+'get total /app/my shop/cart.js:70:3", "get total", "/app/my shop/cart.js", 70},
+    {"LazyCompile:~load file:///app/a.mjs:1:2", "load", "/app/a.mjs", 1},
+    {"Script:~ /app/shop.js:1:1", "(anonymous)", "/app/shop.js", 1},
     {"JS:^listOnTimeout node:internal/timers:514:25", NULL, NULL, 0},
     {"Builtin:ArrayPush", NULL, NULL, 0},
-    {"JS:*price /srv/shop.js:2", NULL, NULL, 0},
-    {"JS:*price /srv/shop.js:99999999999:2", NULL, NULL, 0},
-    {"JS:*price /srv/shop.js::", NULL, NULL, 0},
+    {"JS:*price /app/shop.js:2", NULL, NULL, 0},
+    {"JS:*price /app/shop.js:99999999999:2", NULL, NULL, 0},
+    {"JS:*price /app/shop.js::", NULL, NULL, 0},
     {"JS:*", NULL, NULL, 0},
-    {"price /srv/shop.js:2:15", NULL, NULL, 0},
+    {"price /app/shop.js:2:15", NULL, NULL, 0},
 };
 
 START_TEST(a_name_has_its_function_and_place)
