@@ -364,9 +364,9 @@ static void add_places(const struct dump *d, const struct dump_group *g,
     text_release(&line);
 }
 
-/* "  Another session has that lock: …": what their wait means, where no function's name says so. */
-static void add_meaning(const struct dump *d, const struct dump_group *g,
-                        const struct dump_style *style, struct text *out)
+/* "  Another session has that lock: …": what their wait means; nothing where that is not known. */
+static void add_line_of_meaning(const struct dump *d, const struct dump_group *g,
+                                const struct dump_style *style, struct text *out)
 {
     const struct dumped *t = member(d, g, 0);
     size_t n = 0;
@@ -397,6 +397,6 @@ void dump_groups_add_head(const struct dump *d, const struct dump_group *g,
         add_list(d, g, style, out);
     if (d->places)
         add_places(d, g, style, out);
-    add_meaning(d, g, style, out);
+    add_line_of_meaning(d, g, style, out);
     text_release(&state);
 }

@@ -124,6 +124,14 @@ static bool find_parts(struct crew *c, struct parts *p)
 
 /* ---- how many are past it ---- */
 
+/* Does RUN wait for whoever comes, as a server's thread for its client?  It has nothing that others
+ * wait for. */
+static bool is_for_anybody(const struct crew *c, const struct run *run)
+{
+    static const unsigned anybody = 1U << BLOCKER_LISTENER | 1U << BLOCKER_CLIENT;
+    return run->state == RUN_BLOCKED && holders_is_for(c->s->holders, run->at, anybody);
+}
+
 /* When THREAD is in PART. */
 static struct intervals times_in(const struct crew *c, const struct parts *p, enum part part,
                                  const struct profile_thread *thread)
@@ -131,10 +139,24 @@ static struct intervals times_in(const struct crew *c, const struct parts *p, en
     struct intervals times = {0};
     for (size_t k = 0; k < thread->n_runs; k++) {
         const struct run *run = &thread->runs[k];
-        if (p->of[call_tree_of(c->s->g->tree, run->at)] == part)
+        bool in = p->of[call_tree_of(c->s->g->tree, run->at)] == part;
+        if (in && !(part == PART_PAST && is_for_anybody(c, run)))
             intervals_join(&times, interval_of_run(run));
     }
     return times;
+}
+
+/* How long C's threads are past the wait, summed. */
+static int64_t past_ns_of(const struct crew *c, const struct parts *p)
+{
+    int64_t ns = 0;
+    const struct thread_summary *t;
+    for (size_t i = 0; (t = crew_next(c, &i));) {
+        struct intervals times = times_in(c, p, PART_PAST, t->thread);
+        ns += intervals_ns(&times);
+        intervals_release(&times);
+    }
+    return ns;
 }
 
 /* When a thread of C goes past the wait, and back; the caller releases them. */
@@ -249,7 +271,7 @@ static void judge(struct crew *c, struct finding *f)
     bool found = find_parts(c, &parts);
     int64_t life_ns = rule_life_ns(c->group);
     double waiting = share_of(parts.wait_ns, life_ns);
-    double past = share_of(parts.past_ns, life_ns);
+    double past = found ? share_of(past_ns_of(c, &parts), life_ns) : 0;
     double share = found ? share_of(parts.wait_ns, c->wall_ns) : 0;
     double spread = found ? spread_of(c, &parts, past) : 1;
     const struct thread_group *waits = found ? group_in(c, &parts, PART_WAIT) : c->group;

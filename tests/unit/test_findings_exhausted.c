@@ -205,6 +205,38 @@ START_TEST(idle_workers_wait_for_nobody)
 }
 END_TEST
 
-CHECK_MAIN("findings_exhausted", 20, idle_workers_hide_nobody, who_is_kept_by_others_is_not_told,
-           who_waits_for_what_a_few_have_is_told, what_a_library_has_few_of_is_told,
-           processes_take_turns_too, idle_workers_wait_for_nobody)
+/* Threads of a server: some wait for news for their client, the others for what theirs asks next;
+ * of those for another server one may have what the first ones wait for. */
+START_TEST(who_waits_for_a_client_has_nothing)
+{
+    static const struct blocker ends[] = {{.kind = BLOCKER_CLIENT, .net = NET_TCP},
+                                          {.kind = BLOCKER_PEER, .net = NET_TCP, .port = 5432}};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        setup();
+        struct wait_side side = {.thing = THING_EVENTS};
+        side.list = profile_list_blocker(b.p, &ends[i], (blocker_list){0});
+        for (int k = 0; k < THREADS; k++) {
+            char name[] = "handler-0";
+            name[sizeof name - 2] = (char)('0' + k);
+            thread_id t = builder_thread(&b, PID + 1 + k, name);
+            if (k < 2)
+                builder_run(&b, t, SERVE "handle@/src/a.py:5:6 > " WAITS,
+                            (int64_t)ROUNDS * ROUND_MS, 0);
+            else
+                builder_polls(&b, t, SERVE "handle@/src/a.py:5:6 > read@/src/a.py:12:13", &side,
+                              (int64_t)ROUNDS * ROUND_MS);
+        }
+        judge((int64_t)ROUNDS * ROUND_MS);
+        bool told = false;
+        for (size_t k = 0; k < found.n; k++)
+            told |= found.items[k].words && strcmp(found.items[k].rule, "exhausted") == 0;
+        ck_assert_int_eq(told, i == 1);
+        teardown();
+    }
+}
+END_TEST
+
+CHECK_MAIN("findings_exhausted", 20, who_waits_for_a_client_has_nothing, idle_workers_hide_nobody,
+           who_is_kept_by_others_is_not_told, who_waits_for_what_a_few_have_is_told,
+           what_a_library_has_few_of_is_told, processes_take_turns_too,
+           idle_workers_wait_for_nobody)
