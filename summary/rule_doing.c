@@ -186,6 +186,7 @@ struct doing doing_of(const struct scene *s, struct tally *t)
     if (!ret.collects && call_paths_heaviest(t, &path, 1)) {
         ret.ns = path.ns;
         ret.odd = is_odd(t->tree, path.node);
+        ret.meaning = meaning_of(t->tree, path.node);
         if (!is_loop(t->tree, path.node))
             add_path(s, t, &path, &words);
         call_path_release(&path);
@@ -236,6 +237,15 @@ static void add_stall(const struct thread_group *group, const struct stall *stal
     text_add(words, ".");
 }
 
+/* What helps against DOING, or why it waits. */
+static void add_reason(const struct doing *doing, struct text *words)
+{
+    if (doing->collects)
+        text_add(words, collector_remedy);
+    else if (doing->meaning)
+        text_addf(words, " %s", doing->meaning);
+}
+
 /* STALL: what the longest time away is spent with; without words: that is not told. */
 static void add_rest(const struct scene *s, const struct thread_group *group, struct tally *t,
                      const struct doing *stall, struct text *words)
@@ -255,8 +265,7 @@ static void add_rest(const struct scene *s, const struct thread_group *group, st
             text_addf(words, " %s", doing.words);
         text_add(words, ".");
     }
-    if (told ? doing.collects : stall->collects)
-        text_add(words, collector_remedy);
+    add_reason(told ? &doing : stall, words);
     doing_release(&doing);
 }
 
@@ -317,8 +326,8 @@ void add_away(const struct scene *s, const struct thread_group *group, const str
     }
     if (samples >= LEAST_SAMPLES && share_of(t.all_ns, group->wall_ns) >= least_rest)
         add_rest(s, group, &t, &stall, words);
-    else if (stall.collects)
-        text_add(words, collector_remedy);
+    else
+        add_reason(&stall, words);
     tally_release(&t);
     doing_release(&stall);
 }

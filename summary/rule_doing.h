@@ -6,11 +6,12 @@
 
 /* What most of some time goes into. */
 struct doing {
-    char *words;   /* "in handle a.py:3 > read /x", "collecting garbage in handle a.py:3",
+    char *words;         /* "in handle a.py:3 > read /x", "collecting garbage in handle a.py:3",
                     "in put a.py:9, for mutex db held by refresh"; NULL: nothing is known */
-    int64_t ns;    /* of T's all_ns */
-    bool collects; /* Python's garbage */
-    bool odd;      /* it waits for a lock, the GIL, a file, a device */
+    int64_t ns;          /* of T's all_ns */
+    bool collects;       /* Python's garbage */
+    bool odd;            /* it waits for a lock, the GIL, a file, a device */
+    const char *meaning; /* meaning_of() its wait; NULL: it has none */
 };
 /* Of the time that T has of its spans.  The caller releases it. */
 struct doing doing_of(const struct scene *s, struct tally *t);

@@ -104,6 +104,17 @@ START_TEST(one_pause_among_unseen_requests_is_told)
 }
 END_TEST
 
+START_TEST(a_stall_has_the_meaning_of_its_wait)
+{
+    judge_server("serve@/src/a.py:1:3 > note@/src/a.py:7:8 > sqlite3_step!libsqlite3.so.0 > "
+                 "clock_nanosleep!libc.so.6 > clock_nanosleep [blocked]",
+                 300);
+    ck_assert(is_said("ms in note a.py:8"));
+    ck_assert(is_said("SQLite tries again there: another connection has the database locked."));
+    teardown();
+}
+END_TEST
+
 START_TEST(what_a_request_stalls_in_is_told)
 {
     judge_server("serve@/src/a.py:1:3 > report@/src/a.py:7:8", 150);
@@ -340,10 +351,10 @@ END_TEST
 
 CHECK_MAIN("findings_stalls", 20, a_pause_of_the_collector_is_told_with_what_helps,
            who_ran_does_not_wait, who_waits_for_a_program_that_it_started_is_no_server,
-           one_pause_among_unseen_requests_is_told, what_a_request_stalls_in_is_told,
-           a_pause_between_rests_is_told, a_short_pause_of_an_event_loop_is_told,
-           one_of_several_loops_stalls, who_holds_what_a_request_waits_for_is_told,
-           a_server_stalls_for_the_gil_of_who_computes, a_server_with_short_requests_does_not_stall,
-           who_waits_for_clients_serves, who_returns_from_the_wait_is_no_server,
-           what_most_of_the_rest_goes_into_is_told, time_for_a_cpu_after_the_wait_is_no_work,
-           a_wait_for_a_result_is_none_for_requests)
+           one_pause_among_unseen_requests_is_told, a_stall_has_the_meaning_of_its_wait,
+           what_a_request_stalls_in_is_told, a_pause_between_rests_is_told,
+           a_short_pause_of_an_event_loop_is_told, one_of_several_loops_stalls,
+           who_holds_what_a_request_waits_for_is_told, a_server_stalls_for_the_gil_of_who_computes,
+           a_server_with_short_requests_does_not_stall, who_waits_for_clients_serves,
+           who_returns_from_the_wait_is_no_server, what_most_of_the_rest_goes_into_is_told,
+           time_for_a_cpu_after_the_wait_is_no_work, a_wait_for_a_result_is_none_for_requests)
