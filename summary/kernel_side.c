@@ -2,7 +2,9 @@
 
 #include <stdlib.h>
 
+#include "base/alloc.h"
 #include "base/hash.h"
+#include "summary/mutual.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_doing.h"
 #include "summary/rule_words.h"
@@ -264,45 +266,74 @@ void add_loops_answer(const struct scene *s, const struct thread_group *group, s
     release_sides(&all);
 }
 
-/* The only thread that the waits at NODE of GROUP are for; NULL: there is none, or several.  The
- * caller releases the waits. */
-static const struct profile_thread *only_other(const struct scene *s,
-                                               const struct thread_group *group, uint32_t node,
-                                               struct intervals *ret_waits)
+/* Whom waits are for, as far as that is known. */
+struct partner {
+    struct thread_group *group; /* for most of the time; NULL: nobody's */
+    bool one;                   /* a single thread of it, and nobody else */
+};
+struct partner_sums {
+    const struct profile_thread *thread; /* the last one */
+    bool several;
+    int64_t ns, known_ns;
+    int64_t *by_group; /* of KNOWN_NS */
+};
+
+static void add_partner_of(const struct scene *s, const struct run *run, struct partner_sums *sums)
 {
-    const struct profile_thread *other = NULL;
-    bool one = true;
-    int64_t ns = 0;
-    int64_t known_ns = 0;
+    bool chosen;
+    const struct profile_thread *who = holders_follow(s->holders, run, &chosen);
+    struct thread_group *group = who ? groups_of(s->g, who) : NULL;
+    sums->ns += run->weights.wall_ns;
+    sums->known_ns += who ? run->weights.wall_ns : 0;
+    sums->several |= who && sums->thread && who != sums->thread;
+    sums->thread = who ? who : sums->thread;
+    if (group)
+        sums->by_group[group - s->g->items] += run->weights.wall_ns;
+}
+
+static struct partner partner_of_sums(const struct scene *s, const struct partner_sums *sums)
+{
+    size_t best = 0;
+    for (size_t i = 1; i < s->g->n; i++)
+        best = sums->by_group[i] > sums->by_group[best] ? i : best;
+    bool is_one = !sums->several && share_of(sums->known_ns, sums->ns) >= named_part;
+    bool most = share_of(sums->by_group[best], sums->ns) >= named_part;
+    return (struct partner){.group = most ? &s->g->items[best] : NULL, .one = is_one};
+}
+
+/* Whom the waits at NODE of GROUP are for.  The caller releases the waits. */
+static struct partner partner_of(const struct scene *s, const struct thread_group *group,
+                                 uint32_t node, struct intervals *ret_waits)
+{
+    struct partner_sums sums = {.by_group = xcalloc(s->g->n, sizeof(int64_t))};
     for (size_t i = 0; i < group->n; i++) {
         const struct profile_thread *t = group->threads[i]->thread;
         for (size_t k = 0; k < t->n_runs; k++) {
             const struct run *run = &t->runs[k];
             if (run->state != RUN_BLOCKED || call_tree_of(s->g->tree, run->at) != node)
                 continue;
-            bool chosen;
-            const struct profile_thread *who = holders_follow(s->holders, run, &chosen);
-            one &= !who || !other || who == other;
-            other = who ? who : other;
-            ns += run->weights.wall_ns;
-            known_ns += who ? run->weights.wall_ns : 0;
+            add_partner_of(s, run, &sums);
             intervals_add_run(ret_waits, run);
         }
     }
     intervals_unite(ret_waits);
-    return one && share_of(known_ns, ns) >= named_part ? other : NULL;
+    const struct partner ret = partner_of_sums(s, &sums);
+    free(sums.by_group);
+    return ret;
 }
 
 void add_what_it_does(const struct scene *s, const struct thread_group *group, uint32_t node,
                       struct text *words, struct finding *f)
 {
     struct intervals waits = {0};
-    const struct profile_thread *other = only_other(s, group, node, &waits);
-    const struct thread_group *its_group = other ? groups_of(s->g, other) : NULL;
-    if (its_group && its_group != group && !its_group->mixed &&
-        other->process.ix != group->threads[0]->thread->process.ix) {
-        (void)add_meanwhile(s, its_group, &waits, words, f);
-        f->also = its_group->noun;
+    const struct partner other = partner_of(s, group, node, &waits);
+    if (other.group && other.group != group && !other.group->mixed &&
+        other.group->threads[0]->thread->process.ix != group->threads[0]->thread->process.ix) {
+        if (other.one) {
+            (void)add_meanwhile(s, other.group, &waits, words, f);
+            f->also = other.group->noun;
+        }
+        add_mutual(s, group, other.group, &waits, words);
     }
     intervals_release(&waits);
 }

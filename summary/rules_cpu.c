@@ -8,6 +8,7 @@
 #include "summary/cpu_shortage.h"
 #include "summary/group_facts.h"
 #include "summary/known.h"
+#include "summary/lockstep.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_doing.h"
 #include "summary/rule_words.h"
@@ -223,6 +224,7 @@ void rule_computes(const struct scene *s, struct thread_group *group, struct fin
                                 f);
         if (told)
             add_wanted_cpus(s, group, &shortage, &words);
+        add_lockstep(s, group, group->paths[0].node, &words, f);
         add_kept_loop(s, group, group->paths[0].node, &words);
         f->words = words.s;
     }

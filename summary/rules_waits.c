@@ -10,6 +10,7 @@
 #include "summary/kernel_side.h"
 #include "summary/known.h"
 #include "summary/leader.h"
+#include "summary/lockstep.h"
 #include "summary/meanwhile.h"
 #include "summary/polling.h"
 #include "summary/returns.h"
@@ -602,6 +603,7 @@ static void add_own_wait(const struct scene *s, struct thread_group *group,
         add_polling(s, group, path->node, words);
     add_in_turn(group, words);
     add_other_side(s, group, path, words, f);
+    add_lockstep(s, group, path->node, words, f);
     add_second_wait(group, class, words);
     size_t commands = add_commands(s, group, words, f);
     add_starts(s, group, commands, words, f);

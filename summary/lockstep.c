@@ -1,0 +1,132 @@
+#include "summary/lockstep.h"
+
+#include "base/clock.h"
+#include "base/minmax.h"
+#include "base/share.h"
+#include "summary/heaviest_paths.h"
+#include "summary/rule_classes.h"
+#include "summary/rule_words.h"
+
+/* How much better two threads' times agree than by chance: Cohen's kappa, 1 where they always do.
+ * Jacob Cohen, "A coefficient of agreement for nominal scales", 1960. */
+static const double least_agreement = 0.8;
+enum { LEAST_TIMES = 3, GAP_NS = 30 * NS_PER_MS }; /* what is shorter is no time of its own */
+
+static bool is_unowned_wait(const struct call_tree *t, uint32_t node, const void *unused)
+{
+    enum futex_kind kind = call_tree_node(t, node).futex;
+    (void)unused;
+    return (kind == FUTEX_CONDITION || kind == FUTEX_SEMAPHORE) &&
+           class_of_node(t, node) == CLASS_ORDINARY && !is_for_result(t, node);
+}
+
+/* Adds RUN's time to ALL, whose last one ended before: as one with it if hardly anything is
+ * between. */
+static void add_time_of(struct intervals *all, const struct run *run)
+{
+    const struct interval time = interval_of_run(run);
+    if (all->n && time.start_ns - all->items[all->n - 1].end_ns <= GAP_NS)
+        all->items[all->n - 1].end_ns = time.end_ns;
+    else
+        intervals_add(all, time);
+}
+
+/* When T was in the user's function of KEY. */
+static struct intervals times_in(const struct scene *s, const struct profile_thread *t,
+                                 uint32_t key)
+{
+    struct intervals ret = {.n = 0};
+    for (size_t i = 0; i < t->n_runs; i++)
+        if (call_path_own_key(s->g->tree, call_tree_of(s->g->tree, t->runs[i].at)) == key)
+            add_time_of(&ret, &t->runs[i]);
+    return ret;
+}
+
+/* When T waited for a condition or a semaphore. */
+static struct intervals waits_of(const struct scene *s, const struct profile_thread *t)
+{
+    struct intervals ret = {.n = 0};
+    for (size_t i = 0; i < t->n_runs; i++)
+        if (t->runs[i].state == RUN_BLOCKED &&
+            is_unowned_wait(s->g->tree, call_tree_of(s->g->tree, t->runs[i].at), NULL))
+            add_time_of(&ret, &t->runs[i]);
+    return ret;
+}
+
+/* For how long both A and B are, each in order. */
+static int64_t both_ns(const struct intervals *a, const struct intervals *b)
+{
+    int64_t ns = 0;
+    for (size_t i = 0, k = 0; i < a->n && k < b->n;) {
+        const struct interval *x = &a->items[i];
+        const struct interval *y = &b->items[k];
+        ns += max_i64(0, min_i64(x->end_ns, y->end_ns) - max_i64(x->start_ns, y->start_ns));
+        if (x->end_ns < y->end_ns)
+            i++;
+        else
+            k++;
+    }
+    return ns;
+}
+
+static double agreement(const struct intervals *a, const struct intervals *b, int64_t all_ns)
+{
+    double x = share_of(intervals_ns(a), all_ns);
+    double y = share_of(intervals_ns(b), all_ns);
+    double both = share_of(both_ns(a, b), all_ns);
+    double agree = both + (1 - x - y + both);
+    double chance = x * y + (1 - x) * (1 - y);
+    return chance < 1 ? (agree - chance) / (1 - chance) : 0;
+}
+
+/* Does each thread of OTHER wait when BUSY is, of a thread that lives for ALL_NS, and else not? */
+static bool waits_meanwhile(const struct scene *s, const struct thread_group *other,
+                            const struct intervals *busy, int64_t all_ns)
+{
+    for (size_t i = 0; i < other->n; i++) {
+        const struct profile_thread *t = other->threads[i]->thread;
+        if (t->n_folded)
+            return false;
+        struct intervals waits = waits_of(s, t);
+        bool agrees = waits.n >= LEAST_TIMES && agreement(busy, &waits, all_ns) >= least_agreement;
+        intervals_release(&waits);
+        if (!agrees)
+            return false;
+    }
+    return true;
+}
+
+static void add_group(const struct thread_group *group, struct thread_group *other,
+                      struct text *words, struct finding *f)
+{
+    struct call_path path;
+    if (!call_path_of_nodes(&other->tally, is_unowned_wait, NULL, &path))
+        return;
+    text_addf(words, " Meanwhile, and hardly at other times, %s wait%s ", other->noun,
+              verb_s(other));
+    add_place(words, &path);
+    text_add(words, ", ");
+    add_percent(words, share_of(path.ns, other->wall_ns));
+    text_addf(words, " of %s time: %s has, or makes, what %s.", possessive(other), group->noun,
+              other->plural ? "they need" : "it needs");
+    f->also = f->also ? f->also : other->noun;
+    call_path_release(&path);
+}
+
+void add_lockstep(const struct scene *s, const struct thread_group *group, uint32_t node,
+                  struct text *words, struct finding *f)
+{
+    const struct profile_thread *t = group->threads[0]->thread;
+    uint32_t key = call_path_own_key(s->g->tree, node);
+    if (!key || group->n > 1 || t->n_folded || profile_time_step_ns(s->p) > 0)
+        return;
+    struct intervals busy = times_in(s, t, key);
+    for (size_t i = 0; i < s->g->n && busy.n >= LEAST_TIMES; i++) {
+        struct thread_group *other = &s->g->items[i];
+        if (other != group && !other->mixed &&
+            other->threads[0]->thread->process.ix == t->process.ix &&
+            waits_meanwhile(s, other, &busy, group->wall_ns))
+            add_group(group, other, words, f);
+    }
+    intervals_release(&busy);
+}
