@@ -12,7 +12,7 @@
 #include "tests/fuzz/fuzz.h"
 
 enum {
-    INPUT_SECONDS = 20, /* with a sanitizer, under valgrind, on a busy machine */
+    INPUT_SECONDS = 60, /* with a sanitizer, under valgrind, on a busy machine */
     MEMORY_BYTES = 1 << 30,
     MAX_INPUT_BYTES = 1 << 20,
 };
