@@ -19,7 +19,7 @@ static bool is_of(const struct profile *p, const struct thread_summary *t,
 
 bool crew_has(const struct crew *c, const struct thread_summary *t)
 {
-    return is_of(c->s->p, t, c->group);
+    return (c->joined && c->joined[t - c->s->g->summaries.threads]) || is_of(c->s->p, t, c->group);
 }
 
 const struct thread_summary *crew_next(const struct crew *c, size_t *i)
@@ -33,6 +33,13 @@ const struct thread_summary *crew_next(const struct crew *c, size_t *i)
     return NULL;
 }
 
+static void add_thread(struct crew *c, const struct thread_summary *t)
+{
+    c->n++;
+    c->wall_ns += t->wall_ns;
+    tally_add_thread(&c->time, t->thread);
+}
+
 bool crew_make(const struct scene *s, struct thread_group *group, size_t least, struct crew *ret)
 {
     *ret = (struct crew){.s = s, .group = group};
@@ -43,16 +50,41 @@ bool crew_make(const struct scene *s, struct thread_group *group, size_t least, 
             return false;
     tally_init(&ret->time, s->g->tree, TALLY_ALL);
     const struct thread_summary *t;
-    for (size_t i = 0; (t = crew_next(ret, &i));) {
-        ret->n++;
-        ret->wall_ns += t->wall_ns;
-        tally_add_thread(&ret->time, t->thread);
-    }
+    for (size_t i = 0; (t = crew_next(ret, &i));)
+        add_thread(ret, t);
     return ret->n >= least && is_judged(group);
+}
+
+/* Is T ever in the function of KEY? */
+static bool is_ever_in(struct call_tree *tree, const struct profile_thread *t, uint32_t key)
+{
+    for (size_t i = 0; i < t->n_runs; i++)
+        for (uint32_t at = call_tree_of(tree, t->runs[i].at); at;
+             at = call_tree_node(tree, at).parent)
+            if (call_tree_node(tree, at).key == key)
+                return true;
+    return false;
+}
+
+void crew_widen(struct crew *c, uint32_t key)
+{
+    const struct thread_summaries *all = &c->s->g->summaries;
+    const struct profile_thread *first = c->group->threads[0]->thread;
+    bool *joined = xcalloc(all->n, sizeof *joined);
+    for (size_t i = 0; i < all->n && key && !first->main; i++) {
+        const struct thread_summary *t = &all->threads[i];
+        if (t->thread->main || t->thread->n_folded || t->thread->process.ix != first->process.ix ||
+            crew_has(c, t) || !is_ever_in(c->s->g->tree, t->thread, key))
+            continue;
+        joined[i] = c->wider = true;
+        add_thread(c, t);
+    }
+    c->joined = joined;
 }
 
 void crew_release(struct crew *c)
 {
+    free(c->joined);
     tally_release(&c->time);
 }
 
@@ -91,7 +123,7 @@ void crew_changes_release(struct crew_changes *all)
 void crew_add_name(const struct crew *c, struct text *out)
 {
     const char *stem = c->group->threads[0]->group;
-    size_t len = thread_stem_len(stem);
+    size_t len = c->wider ? 0 : thread_stem_len(stem);
     bool processes = c->group->threads[0]->thread->main;
     text_add_tame(out, stem, len);
     text_addf(out, "%s%s", len ? " " : "", processes ? "processes" : "threads");

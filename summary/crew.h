@@ -14,10 +14,15 @@ struct crew {
     /* The user's function that hands out its work, as call_node's key; 0: none.  The rule
      * that asks for it sets it. */
     uint32_t loop;
+    bool *joined; /* by thread summary: it belongs to it, too, crew_widen(); NULL: none do */
+    bool wider;   /* some do */
 };
 /* The crew whose first working group is GROUP, of LEAST threads or more; false: there is none.  The
  * caller releases RET in both cases. */
 bool crew_make(const struct scene *s, struct thread_group *group, size_t least, struct crew *ret);
+/* Adds the other threads of C's process, but main, that are ever in the user's function of KEY, as
+ * call_node has it, whatever they are called; 0: none. */
+void crew_widen(struct crew *c, uint32_t key);
 void crew_release(struct crew *c);
 bool crew_has(const struct crew *c, const struct thread_summary *t);
 /* The threads of C, one after the other: *I from 0 on; NULL: no more. */

@@ -329,11 +329,13 @@ void add_what_it_does(const struct scene *s, const struct thread_group *group, u
     const struct partner other = partner_of(s, group, node, &waits);
     if (other.group && other.group != group && !other.group->mixed &&
         other.group->threads[0]->thread->process.ix != group->threads[0]->thread->process.ix) {
+        const struct thread_group *mutual = mutual_of(s, group, other.group, &waits);
         if (other.one) {
-            (void)add_meanwhile(s, other.group, &waits, words, f);
-            f->also = other.group->noun;
+            (void)add_meanwhile(s, mutual ? mutual : other.group, &waits, words, f);
+            f->also = mutual ? mutual->noun : other.group->noun;
         }
-        add_mutual(s, group, other.group, &waits, words);
+        if (mutual)
+            add_mutual(s, group, mutual, &waits, words);
     }
     intervals_release(&waits);
 }

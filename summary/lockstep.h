@@ -6,7 +6,7 @@
 #include "summary/rules.h"
 
 /* Adds " Meanwhile, and hardly at other times, 4 orders threads wait in session db.py:36, 77% of
- * their time: export has, or makes, what they need.", where such threads wait for GROUP's only thread in
- * the user's function that NODE is in. */
+ * their time: export has, or makes, what they need.", where such threads wait while GROUP's only
+ * thread is in the user's function that NODE is in. */
 void add_lockstep(const struct scene *s, const struct thread_group *group, uint32_t node,
                   struct text *words, struct finding *f);

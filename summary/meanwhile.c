@@ -65,23 +65,48 @@ static double busy_part(const struct groups *g, const struct thread_group *group
 }
 
 /* Can only a thread of its own process, or a child, end RUN's wait? */
-static bool is_ended_by_family(const struct groups *g, const struct run *run)
+static bool is_ended_by_family(const struct groups *g, const struct profile_thread *thread,
+                               const struct run *run)
 {
+    (void)thread;
     const struct wait *wait = profile_see_wait(g->p, run->at.wait);
     if (run->state != RUN_BLOCKED)
         return false;
     return (wait && wait->side.inside) || cause_of_run(g->tree, g->v, run) == CAUSE_CHILD;
 }
 
-/* Does RUN wait for what comes of a pool's work? */
-static bool is_for_results(const struct groups *g, const struct run *run)
+static bool has_other_process(const struct profile *p, const struct wait_side *side, pid_t own)
 {
+    if (side->blocker.kind != BLOCKER_SEVERAL)
+        return blocker_is_process(&side->blocker) && side->blocker.pid != own;
+    const struct listed_blocker *one = profile_see_blocker(p, side->list);
+    while (one && one->blocker.pid == own)
+        one = profile_see_blocker(p, one->next);
+    return one != NULL;
+}
+
+/* Is another process at the other end of what RUN waits for?  Then it is that one's, also where its
+ * own process never closed that end. */
+static bool is_for_other_process(const struct groups *g, const struct profile_thread *thread,
+                                 const struct run *run)
+{
+    const struct wait *wait = profile_see_wait(g->p, run->at.wait);
+    return run->state == RUN_BLOCKED && wait &&
+           has_other_process(g->p, &wait->side, profile_see_process(g->p, thread->process)->pid);
+}
+
+/* Does RUN wait for what comes of a pool's work? */
+static bool is_for_results(const struct groups *g, const struct profile_thread *thread,
+                           const struct run *run)
+{
+    (void)thread;
     return run->state == RUN_BLOCKED &&
            is_for_known_result(g->tree, call_tree_of(g->tree, run->at));
 }
 
 /* Is TEST true of most of what GROUP does in WAITS? */
-typedef bool run_test(const struct groups *g, const struct run *run);
+typedef bool run_test(const struct groups *g, const struct profile_thread *thread,
+                      const struct run *run);
 static bool are_mostly(const struct groups *g, const struct thread_group *group,
                        const struct intervals *waits, run_test *test)
 {
@@ -92,7 +117,7 @@ static bool are_mostly(const struct groups *g, const struct thread_group *group,
         for (struct run_parts p = run_parts_of(thread, waits->items, waits->n);
              !thread->n_folded && run_parts_next(&p);) {
             int64_t ns = p.when.end_ns - p.when.start_ns;
-            true_ns += test(g, p.run) ? ns : 0;
+            true_ns += test(g, thread, p.run) ? ns : 0;
             all_ns += ns;
         }
     }
@@ -139,9 +164,11 @@ struct meanwhile meanwhile_of(const struct groups *g, const struct thread_group 
         return m;
     bool by_family = are_mostly(g, group, waits, is_ended_by_family);
     bool results = are_mostly(g, group, waits, is_for_results);
+    bool by_other = are_mostly(g, group, waits, is_for_other_process);
     for (size_t i = 0; i < g->n; i++) {
         const struct thread_group *other = &g->items[i];
-        if (other == group || (with == BUSY_KEPT && !is_of_one_process(other, group)) ||
+        bool inside = is_of_one_process(other, group);
+        if (other == group || (with == BUSY_KEPT && !inside) || (by_other && inside) ||
             (by_family && !is_of_one_family(g->p, other, group)))
             continue;
         double part = busy_part(g, &g->items[i], with, waits, results);

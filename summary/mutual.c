@@ -1,11 +1,12 @@
 #include "summary/mutual.h"
 
 #include "base/clock.h"
+#include "base/minmax.h"
 #include "summary/rule_words.h"
 
 static const double most_of_it = 0.95;
 /* A call that sends for so long has found nobody who takes anything: a reader would have made
- * room. */
+ * room.  Nor did anybody free a lock. */
 enum { LEAST_NS = NS_PER_S / 2 };
 
 static const struct wait *wait_of(const struct scene *s, const struct run *run)
@@ -13,12 +14,15 @@ static const struct wait *wait_of(const struct scene *s, const struct run *run)
     return run->state == RUN_BLOCKED ? profile_see_wait(s->p, run->at.wait) : NULL;
 }
 
-/* Does RUN wait for room in a pipe or socket? */
-static bool sends(const struct scene *s, const struct run *run)
+/* Does RUN wait for room in a pipe or socket, or for a file's lock?  Nobody with nothing to do
+ * does. */
+static bool is_kept(const struct scene *s, const struct run *run)
 {
     static const char *const calls[] = {"write",  "writev",  "pwritev2", "send",
                                         "sendto", "sendmsg", "sendmmsg", NULL};
     const struct wait *wait = wait_of(s, run);
+    if (wait && wait->side.thing == THING_FILE_LOCK)
+        return true;
     const char *call = wait && wait->kind == WAIT_CALL ? profile_text(s->p, wait->call) : NULL;
     for (size_t i = 0; call && calls[i]; i++)
         if (str_eq(call, calls[i]))
@@ -26,15 +30,15 @@ static bool sends(const struct scene *s, const struct run *run)
     return false;
 }
 
-/* Does RUN wait for a process of GROUP at a pipe or socket? */
+/* Does RUN wait for a process of GROUP, at a pipe or socket or for a file's lock? */
 static bool waits_for(const struct scene *s, const struct run *run,
                       const struct thread_group *group)
 {
-    static const unsigned streams = 1U << THING_PIPE | 1U << THING_SOCKET;
+    static const unsigned things = 1U << THING_PIPE | 1U << THING_SOCKET | 1U << THING_FILE_LOCK;
     if (!wait_of(s, run))
         return false;
     const struct wait_side *side = holders_side(s->holders, run->at);
-    if (!(streams >> side->thing & 1) || !blocker_is_process(&side->blocker))
+    if (!(things >> side->thing & 1) || !blocker_is_process(&side->blocker))
         return false;
     for (size_t i = 0; i < group->n; i++)
         if (profile_see_process(s->p, group->threads[i]->thread->process)->pid == side->blocker.pid)
@@ -44,8 +48,11 @@ static bool waits_for(const struct scene *s, const struct run *run,
 
 /* What some runs come to: their waits for the other side. */
 struct mutual_waits {
-    int64_t all_ns, for_other_ns, longest_send_ns;
-    enum wait_thing full; /* what the longest send is to */
+    int64_t all_ns, for_other_ns;
+    /* The longest is_kept(), what it is for, and the process that has that. */
+    int64_t longest_ns;
+    enum wait_thing thing;
+    pid_t owner;
 };
 
 static void add_run(const struct scene *s, const struct run *run, int64_t ns,
@@ -55,10 +62,12 @@ static void add_run(const struct scene *s, const struct run *run, int64_t ns,
     if (!waits_for(s, run, other))
         return;
     w->for_other_ns += ns;
-    if (run->waits > 1 || ns <= w->longest_send_ns || !sends(s, run))
+    if (run->waits > 1 || ns <= w->longest_ns || !is_kept(s, run))
         return;
-    w->longest_send_ns = ns;
-    w->full = holders_side(s->holders, run->at)->thing;
+    const struct wait_side *side = holders_side(s->holders, run->at);
+    w->longest_ns = ns;
+    w->thing = side->thing;
+    w->owner = side->blocker.pid;
 }
 
 /* Of GROUP's time in WHEN: its waits for OTHER. */
@@ -77,16 +86,40 @@ static struct mutual_waits waits_between(const struct scene *s, const struct thr
     return ret;
 }
 
+static bool is_mutual(const struct mutual_waits *here, const struct mutual_waits *there)
+{
+    return share_of(there->for_other_ns, there->all_ns) >= worth_telling &&
+           max_i64(here->longest_ns, there->longest_ns) >= LEAST_NS;
+}
+
+struct thread_group *mutual_of(const struct scene *s, const struct thread_group *group,
+                               struct thread_group *other, const struct intervals *waits)
+{
+    const struct mutual_waits here = waits_between(s, group, waits, other);
+    struct thread_group *best = NULL;
+    double most = 0;
+    for (size_t i = 0; i < s->g->n; i++) {
+        struct thread_group *one = &s->g->items[i];
+        if (one->mixed ||
+            one->threads[0]->thread->process.ix != other->threads[0]->thread->process.ix)
+            continue;
+        const struct mutual_waits there = waits_between(s, one, waits, group);
+        double part = share_of(there.for_other_ns, there.all_ns);
+        if (!is_mutual(&here, &there) || part <= most)
+            continue;
+        best = one;
+        most = part;
+    }
+    return best;
+}
+
 void add_mutual(const struct scene *s, const struct thread_group *group,
                 const struct thread_group *other, const struct intervals *waits, struct text *words)
 {
     const struct mutual_waits here = waits_between(s, group, waits, other);
     const struct mutual_waits there = waits_between(s, other, waits, group);
-    const struct mutual_waits *sender =
-        here.longest_send_ns > there.longest_send_ns ? &here : &there;
+    const struct mutual_waits *kept = here.longest_ns > there.longest_ns ? &here : &there;
     double part = share_of(there.for_other_ns, there.all_ns);
-    if (part < worth_telling || sender->longest_send_ns < LEAST_NS)
-        return;
     if (part < most_of_it) {
         text_add(words, " For ");
         add_percent(words, part);
@@ -94,8 +127,12 @@ void add_mutual(const struct scene *s, const struct thread_group *group,
     } else {
         text_add(words, " Each");
     }
-    text_addf(words,
-              " waits for the other: nobody reads the %s that is full. A thread that does avoids "
-              "it, or poll(), or Python's communicate().",
-              wait_thing_name(sender->full));
+    if (kept->thing == THING_FILE_LOCK)
+        text_addf(words, " waits for the other, unless another thread of %d frees the lock.",
+                  kept->owner);
+    else
+        text_addf(words,
+                  " waits for the other: nobody reads the %s that is full. A thread that does "
+                  "avoids it, or poll(), or Python's communicate().",
+                  wait_thing_name(kept->thing));
 }

@@ -187,7 +187,7 @@ struct doing doing_of(const struct scene *s, struct tally *t)
         ret.ns = path.ns;
         ret.odd = is_odd(t->tree, path.node);
         ret.meaning = meaning_of(t->tree, path.node);
-        if (!is_loop(t->tree, path.node))
+        if (ret.meaning || !is_loop(t->tree, path.node))
             add_path(s, t, &path, &words);
         call_path_release(&path);
     }

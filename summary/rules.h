@@ -51,7 +51,7 @@ rule_judge rule_exhausted;
 /* rules_uneven.c */
 rule_judge rule_uneven;
 /* rules_waits.c */
-rule_judge rule_waits_meanwhile, rule_waits;
+rule_judge rule_waits_meanwhile, rule_waits, rule_waits_for_lock;
 /* rules_gil.c */
 rule_judge rule_gil;
 /* rules_polls.c */

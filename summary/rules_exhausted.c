@@ -264,7 +264,8 @@ static void tell(const struct crew *c, const struct parts *p, double waiting, do
                     "enlarge it. Or the rest gets no work.");
 }
 
-static void judge(struct crew *c, struct finding *f)
+/* Returns whether that is so of C. */
+static bool judge(struct crew *c, struct finding *f)
 {
     struct parts parts = {
         .of = xcalloc(call_tree_count(c->s->g->tree) + (size_t)1, sizeof *parts.of)};
@@ -292,6 +293,22 @@ static void judge(struct crew *c, struct finding *f)
         f->words = words.s;
     }
     free(parts.of);
+    return told;
+}
+
+/* Whoever waits in the same function may need the same; or, those of one name alone. */
+static void judge_group(const struct scene *s, struct thread_group *group, struct finding *f)
+{
+    bool told = false;
+    for (int wide = 1; wide >= 0 && !told; wide--) {
+        struct crew crew;
+        if (crew_make(s, group, LEAST_THREADS, &crew)) {
+            if (wide)
+                crew_widen(&crew, call_path_own_key(s->g->tree, find_wait(&crew)));
+            told = judge(&crew, f) || (wide && !crew.wider);
+        }
+        crew_release(&crew);
+    }
 }
 
 void rule_exhausted(const struct scene *s, struct thread_group *group, struct finding *f)
@@ -299,10 +316,6 @@ void rule_exhausted(const struct scene *s, struct thread_group *group, struct fi
     (void)group;
     if (profile_time_step_ns(s->p) > 0) /* how many are past it at a time is unknown from here on */
         return;
-    for (size_t i = 0; i < s->g->n; i++) {
-        struct crew crew;
-        if (crew_make(s, &s->g->items[i], LEAST_THREADS, &crew))
-            judge(&crew, f);
-        crew_release(&crew);
-    }
+    for (size_t i = 0; i < s->g->n; i++)
+        judge_group(s, &s->g->items[i], f);
 }

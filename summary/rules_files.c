@@ -178,6 +178,18 @@ static void add_all_of_place(const struct scene *s, struct thread_group *group, 
     call_path_release(&own);
 }
 
+/* " It waits for a CPU for 83% of its time.": which is no file's. */
+static void add_cpu_wait(const struct thread_group *group, struct text *words)
+{
+    static const double much = 0.3;
+    double share = share_of(group->runqueue_ns, group->wall_ns);
+    if (share < much)
+        return;
+    text_addf(words, " %s wait%s for a CPU for ", group->plural ? "They" : "It", verb_s(group));
+    add_percent(words, share);
+    text_addf(words, " of %s time.", possessive(group));
+}
+
 void rule_files(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     double blocked = share_of(group->class_ns[CLASS_FILE], group->wall_ns);
@@ -200,6 +212,7 @@ void rule_files(const struct scene *s, struct thread_group *group, struct findin
     }
     text_add(&words, ".");
     add_all_of_place(s, group, path.node, share, &words);
+    add_cpu_wait(group, &words);
     if (is_sqlite_sync(s, path.node)) /* https://sqlite.org/faq.html, question 19 */
         text_add(&words, " Each transaction is synced: put many rows into one.");
     f->words = words.s;

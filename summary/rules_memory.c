@@ -95,7 +95,7 @@ static void add_waits(struct thread_group *group, double share, double blocked, 
     if (!seen) {
         text_add(words, ", most ");
         add_place(words, path);
-        text_addf(words, ", and %s blocked ", group->plural ? "are" : "is");
+        text_addf(words, ", which block %s for ", group->plural ? "them" : "it");
         add_percent(words, blocked);
         text_addf(words, " of %s time", possessive(group));
     }
@@ -126,7 +126,7 @@ void rule_major_faults(const struct scene *s, struct thread_group *group, struct
     double rate = rule_per_second_of_life(faults, group);
     int64_t page_ns = group->class_ns[CLASS_PAGE];
     double share = share_of(page_ns, group->wall_ns);
-    double blocked = share_of(group->wall_ns - group->cpu_ns - group->runqueue_ns, group->wall_ns);
+    double blocked = share_of(page_ns + unseen_waits_ns(group), group->wall_ns);
     struct call_path path;
     add_figure(f, "share", share);
     add_figure(f, "blocked_share", blocked);

@@ -74,20 +74,62 @@ static bool is_rank(const struct scene *s, const struct thread_group *g)
     return g->threads[0]->thread->main && process_is_rank(s->p, g->threads[0]->thread->process);
 }
 
+/* How long GROUP is in the function of NODE, and below it, by whatever way. */
+static int64_t function_ns(const struct scene *s, struct thread_group *group, uint32_t node)
+{
+    const struct call_tree *t = s->g->tree;
+    uint32_t key = call_tree_node(t, node).key;
+    bool *within = xcalloc(call_tree_count(t) + (size_t)1, sizeof *within);
+    int64_t ns = 0;
+    for (uint32_t at = 1; at <= call_tree_count(t); at++) { /* a parent before its children */
+        within[at] = within[call_tree_node(t, at).parent] || call_tree_node(t, at).key == key;
+        ns += within[at] ? tally_self(&group->tally, at) : 0;
+    }
+    free(within);
+    return ns;
+}
+
+/* Is GROUP's process a copy of its parent, which is recorded?  Then what is outside in its stack is
+ * its parent's, and says nothing of its own work. */
+static bool was_forked(const struct scene *s, const struct thread_group *group)
+{
+    const struct profile_process *p = profile_see_process(s->p, group->threads[0]->thread->process);
+    const struct profile_process *parent =
+        p->parent.ix ? profile_see_process(s->p, p->parent) : NULL;
+    return parent && parent->command.ix == p->command.ix;
+}
+
+/* Are both, beside others, in a function of the user's?  The parts of one program, each in a
+ * process of its own, have none in common but those that started them. */
+static bool share_function(const struct scene *s, struct thread_group *a, struct thread_group *b)
+{
+    const struct call_tree *t = s->g->tree;
+    for (uint32_t node = 1; node <= call_tree_count(t); node++) {
+        if (call_tree_node(t, node).role != ROLE_OWN ||
+            share_of(tally_total(&a->tally, node), a->wall_ns) < never_share)
+            continue;
+        double here = share_of(function_ns(s, a, node), a->wall_ns);
+        double there = share_of(function_ns(s, b, node), b->wall_ns);
+        if (there >= never_share && fmin(here, there) < 1 - never_share)
+            return true;
+    }
+    return false;
+}
+
 /* Have A and B the same to do?  Of a program's processes one may serve the others. */
-static bool same_kind(const struct scene *s, const struct thread_group *a,
-                      const struct thread_group *b)
+static bool same_kind(const struct scene *s, struct thread_group *a, struct thread_group *b)
 {
     const struct profile_process *x = profile_see_process(s->p, a->threads[0]->thread->process);
     const struct profile_process *y = profile_see_process(s->p, b->threads[0]->thread->process);
     bool main = a->threads[0]->thread->main;
     return main == b->threads[0]->thread->main && x->comm.ix == y->comm.ix &&
            str_eq(a->threads[0]->group, b->threads[0]->group) &&
-           (!main || (is_rank(s, a) && is_rank(s, b)) || work_of(s, a) == work_of(s, b));
+           (!main || (is_rank(s, a) && is_rank(s, b)) ||
+            (work_of(s, a) == work_of(s, b) && (!was_forked(s, a) || share_function(s, a, b))));
 }
 
 /* The only other group of ODD's kind, which has two threads or more; NULL: there is none. */
-static struct thread_group *others_of(const struct scene *s, const struct thread_group *odd)
+static struct thread_group *others_of(const struct scene *s, struct thread_group *odd)
 {
     struct thread_group *others = NULL;
     for (size_t i = 0; i < s->g->n; i++) {
@@ -109,21 +151,6 @@ static bool waits_for_somebody(const struct scene *s, const struct thread_group 
     enum wait_class class = class_of_node(s->g->tree, others->paths[0].node);
     return (class == CLASS_ORDINARY || class == CLASS_SPIN) &&
            share_of(others->paths[0].ns, others->wall_ns) >= alike_share;
-}
-
-/* How long GROUP is in the function of NODE, and below it, by whatever way. */
-static int64_t function_ns(const struct scene *s, struct thread_group *group, uint32_t node)
-{
-    const struct call_tree *t = s->g->tree;
-    uint32_t key = call_tree_node(t, node).key;
-    bool *within = xcalloc(call_tree_count(t) + (size_t)1, sizeof *within);
-    int64_t ns = 0;
-    for (uint32_t at = 1; at <= call_tree_count(t); at++) { /* a parent before its children */
-        within[at] = within[call_tree_node(t, at).parent] || call_tree_node(t, at).key == key;
-        ns += within[at] ? tally_self(&group->tally, at) : 0;
-    }
-    free(within);
-    return ns;
 }
 
 /* How long GROUP is in PATH, another one's; by all ways, if PATH is what many call. */

@@ -55,6 +55,14 @@ static bool is_in_region(const struct scene *s, const struct thread_group *group
     return share_of(times.wall_ns, t->wall_ns) >= mostly;
 }
 
+/* Does a thread that spins in NODE, as KIND, wait for another thread of its process? */
+static bool is_for_thread(const struct call_node *node, enum spin_kind kind)
+{
+    static const unsigned kinds = 1U << SPIN_OPENMP | 1U << SPIN_OPENMP_LOCK | 1U << SPIN_TBB |
+                                  1U << SPIN_BLAS | 1U << SPIN_LOCK | 1U << SPIN_YIELD;
+    return kinds >> kind & 1 || (node->spins && !node->asked);
+}
+
 /* " Meanwhile main is 83% in sweep._omp_fn.0 a.c:10.": the only one that works while GROUP's first
  * thread spins; a share of a loop that is larger than the others can be made smaller. */
 static void add_who_works(const struct scene *s, const struct thread_group *group,
@@ -87,7 +95,7 @@ static void add_spin(const struct scene *s, const struct thread_group *group, do
     text_addf(words, ", which burns %.1f CPU%s.", cpus, cpus < 1.05 ? "" : "s");
     if (at.spins == OWN_SPIN_LOOPS)
         add_crowd(s, group, words);
-    if (at.frame->spins == SPIN_OPENMP)
+    if (is_for_thread(&at, at.frame->spins))
         add_who_works(s, group, words, f);
     if (*remedy)
         text_addf(words, " %s", remedy);

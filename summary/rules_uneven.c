@@ -19,6 +19,7 @@ static const double alone_share = 0.5;  /* of its waits: one has work then */
 static const double some_share = 0.8;   /* likewise: somebody has */
 static const double idle_share = 0.35;  /* of the workers' time then */
 static const double always_share = 0.8; /* of the time of one alone: it is the same one */
+static const double never_two = 0.97;   /* of the time that some work: it is one alone */
 static const double other_share = 0.5;  /* of the waits: for so long another thread is busy */
 
 /* Who waits for a crew. */
@@ -50,7 +51,8 @@ static struct intervals waits_of(const struct scene *s, const struct profile_thr
         if (!is_for_pool(s->g->tree, run))
             continue;
         intervals_add_run(&waits, run);
-        n += rule_stack_has(s, run->at, rule_is_for_results) ? LEAST_WAITS : 1;
+        bool results = rule_stack_has(s, run->at, rule_is_for_results);
+        n += results ? LEAST_WAITS : run->waits > 1 ? run->waits : 1;
     }
     if (n < LEAST_WAITS)
         intervals_release(&waits);
@@ -210,6 +212,24 @@ static const struct thread_summary *keeper_of(const struct crew *c, const struct
     return NULL;
 }
 
+/* Is the one that works alone always the same?  Then each may have work of its own, as the stages
+ * of a pipeline have: no balance helps. */
+static bool is_always_one(const struct crew *c, const struct at_work *w)
+{
+    const struct thread_summary *t;
+    int64_t most_ns = 0;
+    for (size_t i = 0; (t = crew_next(c, &i));)
+        most_ns = max_i64(most_ns, ns_of(c, t->thread, false, &w->alone));
+    return share_of(most_ns, w->alone_ns) >= always_share;
+}
+
+/* Do C's threads work one after the other, never two at a time?  Where one has more than others the
+ * rest begins with it. */
+static bool take_turns(const struct crew *c, const struct at_work *w)
+{
+    return share_of(w->alone_ns, w->some_ns) >= never_two && !is_always_one(c, w);
+}
+
 /* ---- words ---- */
 
 /* "LEAD simulate sim.py:13": where T, which is released, is for longest. */
@@ -259,18 +279,29 @@ static void add_keeper(const struct scene *s, const struct thread_summary *keepe
     intervals_release(&works);
 }
 
-/* " On average 1.6 of 4 python3 processes have work then" */
+/* " On average 1.6 of 4 python3 processes" */
 static void add_at_work(const struct crew *c, double mean, struct text *words)
 {
     text_addf(words, " On average %.1f of %zu ", mean, c->n);
     crew_add_name(c, words);
-    text_addf(words, " %s work then", mean < 1.05 ? "has" : "have");
 }
 
-/* "; for 64% of that time one works alone, in simulate sim.py:13. …" */
-static void add_alone(const struct crew *c, const struct at_work *w, struct text *words)
+/* " works then, one after the other and never two at a time, in get_tile map.py:8. …" */
+static void add_turns(const struct crew *c, const struct at_work *w, struct text *words)
 {
-    text_add(words, "; for ");
+    text_add(words, " works then, one after the other and never two at a time");
+    add_place_alone(c, w, words);
+    text_addf(words,
+              ". Either there is one task at a time, or only one %s is woken for several, as "
+              "by notify_one().",
+              c->group->threads[0]->thread->main ? "process" : "thread");
+}
+
+/* " have work then; for 64% of that time one works alone, in simulate sim.py:13. …" */
+static void add_alone(const struct crew *c, const struct at_work *w, double mean,
+                      struct text *words)
+{
+    text_addf(words, " %s work then; for ", mean < 1.05 ? "has" : "have");
     add_percent(words, share_of(w->alone_ns, w->wait_ns));
     text_add(words, " of that time one works alone");
     add_place_alone(c, w, words);
@@ -302,23 +333,15 @@ static void tell(const struct crew *c, const struct waiter *waiter, const struct
         add_keeper(c->s, keeper, keeps, &waiter->waits, &words);
     add_at_work(c, mean, &words);
     if (keeps)
-        text_add(&words, ", and the others wait for work.");
+        text_addf(&words, " %s work then, and the others wait for work.",
+                  mean < 1.05 ? "has" : "have");
+    else if (take_turns(c, w))
+        add_turns(c, w, &words);
     else
-        add_alone(c, w, &words);
+        add_alone(c, w, mean, &words);
     f->words = words.s;
     f->about = waiter->group->noun;
     f->also = keeps ? keeps->noun : NULL;
-}
-
-/* Is the one that works alone always the same?  Then each may have work of its own, as the stages
- * of a pipeline have: no balance helps. */
-static bool is_always_one(const struct crew *c, const struct at_work *w)
-{
-    const struct thread_summary *t;
-    int64_t most_ns = 0;
-    for (size_t i = 0; (t = crew_next(c, &i));)
-        most_ns = max_i64(most_ns, ns_of(c, t->thread, false, &w->alone));
-    return share_of(most_ns, w->alone_ns) >= always_share;
 }
 
 /* Of processes: do their main threads, which C is of, run for as long as all their others?  Else

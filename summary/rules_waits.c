@@ -272,6 +272,13 @@ static void add_other(const struct scene *s, struct thread_group *other, const s
         add_what_it_does(s, other, where->node, words, f);
 }
 
+/* Is OTHER a main thread that only sleeps?  It looks after the others. */
+static bool looks_after(const struct thread_group *other)
+{
+    return other->threads[0]->thread->main &&
+           share_of(other->class_ns[CLASS_SLEEP], other->wall_ns) >= most_share;
+}
+
 /* Who waits for others, for their end or a result of theirs, is no news: what these do is, unless
  * there are many kinds of them.  " 4 till threads are 75% in sell till.py:20 > mutex." */
 static void add_others(const struct scene *s, const struct thread_group *group, bool inside,
@@ -281,7 +288,7 @@ static void add_others(const struct scene *s, const struct thread_group *group, 
     struct where where;
     size_t n = others_of(s, group, inside, waits, others, MOST_KINDS);
     for (size_t i = 0; i < n && n <= MOST_KINDS; i++) {
-        if (!where_of(&others[i]->tally, &where))
+        if ((n > 1 && looks_after(others[i])) || !where_of(&others[i]->tally, &where))
             continue;
         if (where_share(&where) >= worth_telling) /* who else idles */
             add_other(s, others[i], &where, words, f);
@@ -620,14 +627,27 @@ static bool has_nothing_to_do(const struct scene *s, const struct thread_group *
     return group != s->lead && !works && !is_server && !wait->lock;
 }
 
-void rule_waits(const struct scene *s, struct thread_group *group, struct finding *f)
+/* Does GROUP, which does not lead, wait for a lock whose holder nobody can read, as an rwlock's
+ * readers?  Other rules tell of those who are known. */
+static bool waits_for_unknown(const struct scene *s, const struct thread_group *group,
+                              const struct told_wait *wait)
+{
+    const struct group_facts *facts = facts_about(s, group);
+    return group != s->lead && wait->lock && facts->locks_held == HELD_UNKNOWN &&
+           !facts->in_circle && !facts->stuck;
+}
+
+/* What GROUP waits for longest: of those that waits_for_unknown(), if LOCKS, or of all others. */
+static void judge_waits(const struct scene *s, struct thread_group *group, bool locks,
+                        struct finding *f)
 {
     struct told_wait wait = wait_to_tell(s, group);
     double share = share_of(wait.ns, group->wall_ns);
     struct call_path path;
     add_figure(f, "share", share);
     f->share = share;
-    if (share < wait.least || !heaviest_in_class(&group->tally, wait.class, &path))
+    if (locks != waits_for_unknown(s, group, &wait) || share < wait.least ||
+        !heaviest_in_class(&group->tally, wait.class, &path))
         return;
     if (has_nothing_to_do(s, group, &wait, &path)) {
         call_path_release(&path);
@@ -642,4 +662,15 @@ void rule_waits(const struct scene *s, struct thread_group *group, struct findin
         text_release(&words);
     f->words = words.s;
     call_path_release(&path);
+}
+
+void rule_waits(const struct scene *s, struct thread_group *group, struct finding *f)
+{
+    judge_waits(s, group, false, f);
+}
+
+/* A finding of its own beside what the leader waits for, which may be those who have the lock. */
+void rule_waits_for_lock(const struct scene *s, struct thread_group *group, struct finding *f)
+{
+    judge_waits(s, group, true, f);
 }

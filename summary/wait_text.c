@@ -151,16 +151,19 @@ static void add_queue(struct text *out, const struct blocker *b)
         text_addf(out, " (%llu bytes wait)", (unsigned long long)b->bytes);
 }
 
-/* "2 processes", in a dump "2 processes VERB: 12 (sh), 13 (sleep)" */
+/* "2 processes", in a dump "2 processes VERB: 12 (sh), 13 itself" */
 static void add_several(struct text *out, const struct profile *p, const struct wait_side *side,
-                        const char *verb, bool detailed)
+                        pid_t own_pid, const char *verb, bool detailed)
 {
     const struct listed_blocker *of = profile_see_blocker(p, side->list);
     uint32_t n = 0;
     text_addf(out, "%u processes%s%s", side->blocker.n, *verb ? " " : "", verb);
     for (; detailed && of; of = profile_see_blocker(p, of->next)) {
         text_add(out, n++ ? ", " : ": ");
-        add_process(out, p, &of->blocker);
+        if (of->blocker.pid == own_pid)
+            text_addf(out, "%d itself", own_pid);
+        else
+            add_process(out, p, &of->blocker);
     }
     if (n && n < side->blocker.n)
         text_add(out, ", …");
@@ -301,7 +304,7 @@ void wait_side_add_what(struct text *out, const struct profile *p, const struct 
     else if (b->kind == BLOCKER_CHILDREN)
         text_addf(out, "%u children", b->n);
     else if (b->kind == BLOCKER_SEVERAL)
-        add_several(out, p, side, "", detailed);
+        add_several(out, p, side, 0, "", detailed);
     else if (b->kind == BLOCKER_PEER || b->kind == BLOCKER_CLIENT || b->kind == BLOCKER_LISTENER)
         add_end(out, p, b, detailed);
 }
@@ -332,7 +335,7 @@ static void add_other_end(struct text *out, const struct profile *p, const struc
         text_add(out, b->fate == FATE_STOPPED ? " and is stopped" : "");
     } else if (b->kind == BLOCKER_SEVERAL) {
         text_addf(out, "a %s whose other end ", of);
-        add_several(out, p, side, "have", detailed);
+        add_several(out, p, side, own_pid, "have", detailed);
     } else if (b->kind) {
         add_end(out, p, b, detailed);
     } else {
@@ -349,7 +352,7 @@ static void add_file_lock(struct text *out, const struct profile *p, const struc
         add_process(out, p, &side->blocker);
     } else if (side->blocker.kind == BLOCKER_SEVERAL) {
         text_add(out, ", which ");
-        add_several(out, p, side, "share", detailed);
+        add_several(out, p, side, 0, "share", detailed);
     }
 }
 

@@ -147,7 +147,7 @@ START_TEST(a_storm_of_short_waits_is_told_by_the_kernels_counts)
     judge(4000);
     assert_told(0, "major_faults",
                 "main takes 10,000 major page faults a second, most in sum a.c:3, called from "
-                "step a.c:9, and is blocked 50% of its time.");
+                "step a.c:9, which block it for 50% of its time.");
     teardown();
 }
 END_TEST

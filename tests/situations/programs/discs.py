@@ -1,6 +1,6 @@
 """Copies discs, with a command for each.  The culprit: the command tells of each track on its
 stderr, a pipe that main reads only when the disc is done; so both wait, until watch() loses its
-patience.  In the twin nobody is told.
+patience.  In the twin it tells nobody.
 """
 import subprocess
 import sys
