@@ -39,6 +39,28 @@ START_TEST(who_sleeps_too_long_wakes_nobody)
 }
 END_TEST
 
+/* A writer that its readers keep out does not lead, and has a finding of its own. */
+START_TEST(who_waits_for_readers_is_told)
+{
+    enum { SESSIONS = 3 };
+    setup();
+    builder_run(&b, lead, "main!app > clock_nanosleep [blocked]", 4000, 0);
+    for (pid_t tid = 11; tid < 11 + SESSIONS; tid++)
+        builder_run(&b, builder_thread(&b, tid, "session"),
+                    "answer!app > confirm!app > read socket [blocked]", 4000, 0);
+    thread_id reload = builder_thread(&b, 20, "reload");
+    builder_run(&b, reload, "reload!app > pthread_rwlock_wrlock!libc.so.6 > futex [blocked]", 2400,
+                0);
+    builder_run(&b, reload, "pause!app > clock_nanosleep [blocked]", 1600, 0);
+    judge(4000);
+    ck_assert(is_said("reload waits 60% of its time in reload > rwlock. The lock's holder is "
+                      "unknown: readers leave no name in an rwlock. 3 session threads are 100% in "
+                      "answer > confirm > read socket."));
+    ck_assert(!is_said("main is"));
+    teardown();
+}
+END_TEST
+
 /* The function has much more of the time than any way below it. */
 START_TEST(what_is_busy_meanwhile_has_the_figure_of_its_function)
 {
@@ -251,7 +273,7 @@ START_TEST(where_a_chain_of_waits_ends_is_told)
 }
 END_TEST
 
-CHECK_MAIN("findings_whom", 20, who_sleeps_too_long_wakes_nobody,
+CHECK_MAIN("findings_whom", 20, who_sleeps_too_long_wakes_nobody, who_waits_for_readers_is_told,
            what_is_busy_meanwhile_has_the_figure_of_its_function, how_many_processes_start_is_told,
            whom_most_waits_are_for_is_told_with_the_part_that_is_known,
            who_listens_is_told_where_nobody_is_known_at_the_other_end,

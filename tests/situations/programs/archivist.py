@@ -1,5 +1,5 @@
-"""An archive that a command indexes.  The culprit: store() keeps the archive's lock, a file's, while
-it waits for the command, which wants that, too.  In the twin the command does without.
+"""An archive that a command indexes.  The culprit: store() keeps the archive's lock, a file's, for
+as long as the command takes, which wants that, too.  In the twin the command does without.
 """
 import fcntl
 import subprocess

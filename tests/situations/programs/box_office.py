@@ -1,6 +1,6 @@
-"""Sells tickets for the stage and the screen, at most three at a time.  The culprit: sell() keeps its
-place while rest() waits before the next try, for the screen's are refused at first; in the twin
-they are not.
+"""Sells tickets for the stage and the screen, at most three at a time.  The culprit: sell() keeps
+its place while rest() waits before the next try, for the screen's are refused at first; in the
+twin they are not.
 """
 import threading
 import time

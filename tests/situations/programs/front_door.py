@@ -1,4 +1,4 @@
-"""Healthy: four processes take turns to accept a visitor, by a file's lock, and visitors are few."""
+"""Healthy: four processes take turns to accept a visitor, by a file's lock; visitors are few."""
 import fcntl
 import os
 import socket

@@ -1,0 +1,73 @@
+/* Threads that wait for a condition whenever another one is in some function. */
+#include <stdio.h>
+
+#include "tests/support/check_main.h"
+#include "tests/support/findings_stage.h"
+
+enum { PID = 10, GUESTS = 4, ROUNDS = 8 };
+#define SERVE "serve@/src/a.py:1:2 > "
+#define WAITS                                                                                      \
+    SERVE "take@/src/a.py:8:9 > Queue.get@/usr/lib/python3.11/queue.py:1:2 > "                     \
+          "Condition.wait@/usr/lib/python3.11/threading.py:1:2 > sem_wait!libc.so.6 > "            \
+          "futex [blocked]"
+#define COUNTS SERVE "count@/src/a.py:12:13"
+#define WASHES "clean@/src/a.py:20:21 > wash@/src/a.py:30:31 > recvfrom 10.0.0.7:5432 [blocked]"
+#define PAUSES "clean@/src/a.py:20:22 > clock_nanosleep [blocked]"
+
+/* In each of N rounds the cleaner washes for 300 ms and pauses for 200 ms; the guests wait for
+ * as long, LATE_MS later, and count meanwhile. */
+static void add_rounds(int n, int late_ms)
+{
+    b = builder_start(PID, "app");
+    thread_id cleaner = builder_thread(&b, PID, NULL);
+    for (int k = 0; k < n; k++) {
+        builder_run(&b, cleaner, WASHES, 300, 0);
+        builder_run(&b, cleaner, PAUSES, 200, 0);
+    }
+    for (int i = 0; i < GUESTS; i++) {
+        char name[20];
+        (void)snprintf(name, sizeof name, "guest-%d", i);
+        thread_id guest = builder_thread(&b, PID + 1 + i, name);
+        if (late_ms)
+            builder_run(&b, guest, COUNTS, late_ms, late_ms);
+        for (int k = 0; k < n; k++) {
+            builder_run(&b, guest, WAITS, 300, 0);
+            int counts_ms = k + 1 < n ? 200 : 200 - late_ms;
+            builder_run(&b, guest, COUNTS, counts_ms, counts_ms);
+        }
+    }
+    judge((int64_t)n * 500);
+}
+
+START_TEST(who_waits_whenever_it_washes_is_told)
+{
+    add_rounds(ROUNDS, 0);
+    assert_told(0, "waits",
+                "main waits 60% of its time in wash a.py:31 > recvfrom 10.0.0.7:5432. "
+                "Meanwhile, and hardly at other times, 4 guest threads wait in take a.py:9, 60% of "
+                "their time: main has, or makes, what they need.");
+    teardown();
+}
+END_TEST
+
+START_TEST(a_wait_that_is_a_little_late_counts)
+{
+    add_rounds(ROUNDS, 20);
+    ck_assert(is_said("Meanwhile, and hardly at other times"));
+    teardown();
+}
+END_TEST
+
+START_TEST(chance_and_two_times_tell_nothing)
+{
+    add_rounds(ROUNDS, 150);
+    ck_assert(!is_said("hardly at other times"));
+    teardown();
+    add_rounds(2, 0);
+    ck_assert(!is_said("hardly at other times"));
+    teardown();
+}
+END_TEST
+
+CHECK_MAIN("findings_lockstep", 20, who_waits_whenever_it_washes_is_told,
+           a_wait_that_is_a_little_late_counts, chance_and_two_times_tell_nothing)
