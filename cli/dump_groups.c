@@ -10,8 +10,8 @@
 #include "cli/dump_places.h"
 #include "cli/number_ranges.h"
 #include "summary/idle.h"
-#include "summary/known.h"
 #include "summary/short_name.h"
+#include "summary/wait_class.h"
 
 enum {
     ORDER_CIRCLE,
@@ -371,7 +371,7 @@ static void add_line_of_meaning(const struct dump *d, const struct dump_group *g
     const struct dumped *t = member(d, g, 0);
     size_t n = 0;
     const struct shown_frame *stack = view_stack(d->view, t->at, &n);
-    const char *meaning = t->state == THREAD_BLOCKED ? known_meaning(stack, n) : NULL;
+    const char *meaning = t->state == THREAD_BLOCKED ? meaning_of_stack(stack, n) : NULL;
     if (!meaning)
         return;
     text_add(out, "  ");

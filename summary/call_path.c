@@ -299,7 +299,7 @@ static void add_files(struct text *out, struct tally *t, const bool *nodes, cons
     text_release(&folder);
 }
 
-/* "socket"; "127.0.0.1:5432", and ", 45% known" where the other waits ended too early for a look;
+/* "socket"; "127.0.0.1:5432", and ", ≥ 45%" where the other waits ended too early for a look;
  * "2 addresses, 60% 10.0.0.7:5432". */
 static void add_peers(struct text *out, struct tally *t, const bool *nodes)
 {
@@ -318,7 +318,7 @@ static void add_peers(struct text *out, struct tally *t, const bool *nodes)
         text_addf(out, "%zu addresses, %.0f%% ", n, percent);
     text_add_tame(out, address, strlen(address));
     if (n == 1 && percent < NEARLY_ALL)
-        text_addf(out, ", %.0f%% known", percent);
+        text_addf(out, ", ≥ %.0f%%", percent);
 }
 
 /* NODES: by node, those whose waits the path has. */

@@ -440,15 +440,6 @@ static bool is_named(const struct findings *all, const struct thread_group *grou
     return false;
 }
 
-/* What of the leader's time ends in GROUP, another one. */
-static int64_t ends_ns(const struct ledger *l, const struct thread_group *group)
-{
-    int64_t ns = 0;
-    for (size_t i = 0; i < l->n; i++)
-        ns += l->rows[i].group == group ? l->rows[i].ns : 0;
-    return ns;
-}
-
 /* Does ROW end a chain of waits that was read at its beginning, at least?  Of whom one joins, the
  * end is awaited. */
 static bool ends_chain(const struct ledger *l, const struct ledger_row *row)
@@ -456,6 +447,15 @@ static bool ends_chain(const struct ledger *l, const struct ledger_row *row)
     bool begins =
         row->way == LEDGER_READ || (row->way == LEDGER_MEANWHILE && wait_side_is_told(&row->via));
     return begins && row->group != l->leader && row->waits_cause != CAUSE_JOIN;
+}
+
+/* What of the leader's time ends in GROUP, another one, by such chains. */
+static int64_t ends_ns(const struct ledger *l, const struct thread_group *group)
+{
+    int64_t ns = 0;
+    for (size_t i = 0; i < l->n; i++)
+        ns += l->rows[i].group == group && ends_chain(l, &l->rows[i]) ? l->rows[i].ns : 0;
+    return ns;
 }
 
 /* The heaviest row of those in whom most of the leader's time ends by such a chain; NULL: none. */

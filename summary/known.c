@@ -234,14 +234,6 @@ const char *known_pool_of(const struct shown_frame *f)
     return row && row->pool ? row->pool : known_workers_of(f);
 }
 
-const char *known_meaning(const struct shown_frame *stack, size_t n)
-{
-    const struct known_row *row = NULL;
-    while (n && !row)
-        row = known_row_of(&stack[--n], KNOWN_SAYS);
-    return row ? row->says : NULL;
-}
-
 const char *known_glue_of(const struct shown_frame *f)
 {
     const struct known_row *row = known_row_of(f, KNOWN_GLUE);

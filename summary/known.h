@@ -142,8 +142,6 @@ enum known_kind known_owner_of(const struct shown_frame *f);
 /* The name of the threads of F's pool that have none of their own ("omp worker"); NULL: not a known
  * pool's frame. */
 const char *known_pool_of(const struct shown_frame *f);
-/* What a wait in STACK, N frames, means: of the innermost frame that says so; NULL: none does. */
-const char *known_meaning(const struct shown_frame *stack, size_t n);
 /* The name of threads in nothing but glue as F is; NULL: that is not known. */
 const char *known_glue_of(const struct shown_frame *f);
 /* The same as known_pool_of() for F's module alone, all of whose threads are a pool's. */

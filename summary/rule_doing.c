@@ -349,11 +349,14 @@ void add_kept_loop(const struct scene *s, const struct thread_group *group, uint
                    struct text *out)
 {
     const char *kind = callback_of(s, node);
-    if (kind && !loop_is_ready_of(s, group) && loop_never_idles(s, group))
-        text_addf(out, " That keeps %s event loop%s (%s) from polling%s.", possessive(group),
-                  group->plural ? "s" : "", kind,
-                  class_of_node(s->g->tree, node) == CLASS_NONE
-                      ? ""
-                      : ": all else that it serves waits, too. A call that the loop can wait for "
-                        "avoids that, or a helper thread");
+    if (!kind || loop_is_ready_of(s, group) || !loop_never_idles(s, group))
+        return;
+    text_addf(out, " That keeps %s event loop%s (%s) from polling", possessive(group),
+              group->plural ? "s" : "", kind);
+    if (class_of_node(s->g->tree, node) != CLASS_NONE)
+        text_add(out, ": all else that it serves waits, too. A call that the loop can wait for "
+                      "avoids that, or a helper thread");
+    text_add(out, ".");
+    if (is_for_known_result(s->g->tree, node))
+        text_add(out, " A result that only this loop can bring never comes.");
 }

@@ -15,7 +15,7 @@ static bool began_alike(const struct scene *s, const struct profile_task_wait *a
     return n && first && stack[0].id == first;
 }
 
-/* " 10 others came further, and waited in fetch a.py:28 > sleep." */
+/* " 10 others got past it, and waited in fetch a.py:28 > sleep." */
 static void add_others(const struct scene *s, const struct profile_task_wait *wait,
                        struct text *words)
 {
@@ -32,7 +32,7 @@ static void add_others(const struct scene *s, const struct profile_task_wait *wa
     }
     if (!most || 2 * most->n < others)
         return;
-    text_addf(words, " %zu other%s came further, and waited in ", most->n, most->n == 1 ? "" : "s");
+    text_addf(words, " %zu other%s got past it, and waited in ", most->n, most->n == 1 ? "" : "s");
     task_add_functions(s, most, 0, words);
     text_add(words, ".");
 }

@@ -186,6 +186,7 @@ void rule_waits_meanwhile(const struct scene *s, struct thread_group *group, str
         struct text words = {0};
         add_wait(s, group, share, classes, &path, &words);
         add_meaning(s, path.node, &words);
+        add_kept_loop(s, group, path.node, &words);
         (void)add_kernel_side(s, group, path.node, false, &words, f);
         add_delay(s, group, path.node, &words, f);
         add_of_all(group, share, add_meanwhile(s, busy, &waits, &words, f), &words, f);
@@ -272,11 +273,14 @@ static void add_other(const struct scene *s, struct thread_group *other, const s
         add_what_it_does(s, other, where->node, words, f);
 }
 
-/* Is OTHER a main thread that only sleeps?  It looks after the others. */
-static bool looks_after(const struct thread_group *other)
+/* Is OTHER a main thread that only sleeps, or waits for others' end?  It looks after them. */
+static bool looks_after(const struct scene *s, const struct thread_group *other)
 {
-    return other->threads[0]->thread->main &&
-           share_of(other->class_ns[CLASS_SLEEP], other->wall_ns) >= most_share;
+    if (!other->threads[0]->thread->main || !other->n_paths)
+        return false;
+    bool joins = call_tree_node(s->g->tree, other->paths[0].node).futex == FUTEX_JOIN;
+    int64_t ns = joins ? other->paths[0].ns : other->class_ns[CLASS_SLEEP];
+    return share_of(ns, other->wall_ns) >= most_share;
 }
 
 /* Who waits for others, for their end or a result of theirs, is no news: what these do is, unless
@@ -288,7 +292,7 @@ static void add_others(const struct scene *s, const struct thread_group *group, 
     struct where where;
     size_t n = others_of(s, group, inside, waits, others, MOST_KINDS);
     for (size_t i = 0; i < n && n <= MOST_KINDS; i++) {
-        if ((n > 1 && looks_after(others[i])) || !where_of(&others[i]->tally, &where))
+        if ((n > 1 && looks_after(s, others[i])) || !where_of(&others[i]->tally, &where))
             continue;
         if (where_share(&where) >= worth_telling) /* who else idles */
             add_other(s, others[i], &where, words, f);
@@ -609,12 +613,12 @@ static void add_own_wait(const struct scene *s, struct thread_group *group,
     if (class == CLASS_SLEEP)
         add_polling(s, group, path->node, words);
     add_in_turn(group, words);
+    add_kept_loop(s, group, path->node, words);
     add_other_side(s, group, path, words, f);
     add_lockstep(s, group, path->node, words, f);
     add_second_wait(group, class, words);
     size_t commands = add_commands(s, group, words, f);
     add_starts(s, group, commands, words, f);
-    add_kept_loop(s, group, path->node, words);
     returns_add_rest(s, group, words);
 }
 

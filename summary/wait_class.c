@@ -11,22 +11,49 @@ static bool sleeps(const char *call)
     return str_eq(call, "clock_nanosleep") || str_eq(call, "nanosleep") || str_eq(call, "pause");
 }
 
-bool waits_for_sqlite(const struct call_tree *t, uint32_t node)
+/* The frames of a stack, one after the other outward: of T's from NODE on, or of STACK, N there. */
+struct outward {
+    const struct call_tree *t; /* NULL: they are STACK's */
+    uint32_t node;
+    const struct shown_frame *stack;
+    size_t n;
+};
+
+static struct outward outward_of(const struct call_tree *t, uint32_t node)
 {
-    const struct shown_frame *f = call_tree_node(t, node).frame;
+    return (struct outward){.t = t, .node = node};
+}
+
+/* NULL: that was the last one. */
+static const struct shown_frame *next_outward(struct outward *w)
+{
+    if (!w->t)
+        return w->n ? &w->stack[--w->n] : NULL;
+    if (!w->node)
+        return NULL;
+    const struct call_node at = call_tree_node(w->t, w->node);
+    w->node = at.parent;
+    return at.frame;
+}
+
+static bool is_sqlites_sleep(struct outward w)
+{
+    const struct shown_frame *f = next_outward(&w);
     if (!f || f->kind != SHOWN_WAIT || f->wait != WAIT_CALL || !sleeps(f->call))
         return false;
-    do {
-        node = call_tree_node(t, node).parent;
-        f = call_tree_node(t, node).frame;
-    } while (f && f->kind == SHOWN_NATIVE && f->libc);
+    do
+        f = next_outward(&w);
+    while (f && f->kind == SHOWN_NATIVE && f->libc);
     if (!f || !known_does(f, DOES_RETRY_LOCK))
         return false;
-    while (f && f->kind == SHOWN_NATIVE && !known_does(f, DOES_SLEEP)) {
-        node = call_tree_node(t, node).parent;
-        f = call_tree_node(t, node).frame;
-    }
+    while (f && f->kind == SHOWN_NATIVE && !known_does(f, DOES_SLEEP))
+        f = next_outward(&w);
     return !f || f->kind != SHOWN_NATIVE;
+}
+
+bool waits_for_sqlite(const struct call_tree *t, uint32_t node)
+{
+    return is_sqlites_sleep(outward_of(t, node));
 }
 
 bool waits_for_libc(const struct call_tree *t, uint32_t node)
@@ -118,16 +145,27 @@ bool is_for_result(const struct call_tree *t, uint32_t node)
     return false;
 }
 
-const char *meaning_of(const struct call_tree *t, uint32_t node)
+static const char *meaning(struct outward w)
 {
-    for (uint32_t at = node; at; at = call_tree_node(t, at).parent) {
-        const struct known_row *row = known_row_of(call_tree_node(t, at).frame, KNOWN_SAYS);
+    const struct outward start = w;
+    for (const struct shown_frame *f; (f = next_outward(&w));) {
+        const struct known_row *row = known_row_of(f, KNOWN_SAYS);
         if (row)
             return row->says;
     }
-    if (waits_for_sqlite(t, node))
+    if (is_sqlites_sleep(start))
         return "SQLite tries again there: another connection has the database locked.";
     return NULL;
+}
+
+const char *meaning_of(const struct call_tree *t, uint32_t node)
+{
+    return meaning(outward_of(t, node));
+}
+
+const char *meaning_of_stack(const struct shown_frame *stack, size_t n)
+{
+    return meaning((struct outward){.stack = stack, .n = n});
 }
 
 bool is_in_own_code(const struct call_tree *t, uint32_t node)

@@ -32,6 +32,7 @@ bool is_for_result(const struct call_tree *t, uint32_t node);
 /* What a wait at NODE means, where its function's name does not say so: at the end of Python's main
  * thread, of a queue's process, in SQLite.  NULL for others. */
 const char *meaning_of(const struct call_tree *t, uint32_t node);
+const char *meaning_of_stack(const struct shown_frame *stack, size_t n); /* that ends in a wait */
 /* Is NODE in a function of the user's? */
 bool is_in_own_code(const struct call_tree *t, uint32_t node);
 /* Is NODE a wait for a lock, of memory or of a file?  Who waits for one has work. */

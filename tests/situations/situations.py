@@ -349,7 +349,7 @@ OTHERS = [
               "{programs}/crawl.py {seconds}", "tasks_wait" if HAS_TASKS else "event_loop",
               (r"5\d of 61 asyncio tasks waited for one semaphore",
                r"fetch crawl\.py:\d+ > Connections\.take crawl\.py:\d+ > Semaphore\.acquire",
-               r"others? came further, and waited in fetch crawl\.py:\d+ > sleep") if HAS_TASKS
+               r"others? got past it, and waited in fetch crawl\.py:\d+ > sleep") if HAS_TASKS
               else (r"\bmain\b",)),
     Situation("thumbs", "30 tasks need one of 4 threads, and so does one that looks up a name",
               "{programs}/thumbs.py {seconds}", "no_free_thread" if HAS_TASKS else "event_loop",

@@ -161,7 +161,7 @@ START_TEST(rule_3_objects_of_one_kind_fold)
          "100% f a.py:5 > [recvfrom 10.0.0.7:5432]"},
         {{{MAIN "f@/src/a.py:1:5 > recvfrom 10.0.0.7:5432 [blocked]", 40},
           {MAIN "f@/src/a.py:1:5 > recvfrom socket [blocked]", 60}},
-         "100% f a.py:5 > [recvfrom 10.0.0.7:5432, 40% known]"},
+         "100% f a.py:5 > [recvfrom 10.0.0.7:5432, ≥ 40%]"},
         {{{MAIN "f@/src/a.py:1:5 > recvfrom 10.0.0.7:5432 [blocked]", 1},
           {MAIN "f@/src/a.py:1:5 > recvfrom socket [blocked]", 99}},
          "100% f a.py:5 > [recvfrom socket]"},

@@ -202,6 +202,17 @@ START_TEST(a_wait_has_its_meaning)
                "  says which.\n"
                "    LockAcquireExtended\n");
     teardown();
+    setup();
+    main = builder_thread(&b, PID, NULL);
+    builder_run(&b, main,
+                "note@/src/a.py:1:2 > sqliteDefaultBusyCallback!libsqlite3.so.0 > "
+                "clock_nanosleep!libc.so.6 > clock_nanosleep [blocked]",
+                LOOK_MS, 0);
+    look();
+    add(main, THREAD_BLOCKED, 0);
+    shown();
+    assert_has("  SQLite tries again there: another connection has the database locked.\n");
+    teardown();
 }
 END_TEST
 

@@ -53,7 +53,7 @@ START_TEST(where_most_tasks_wait_is_told_as_a_fact)
     assert_told(
         0, "tasks_wait",
         "190 of 201 asyncio tasks waited for one semaphore when the recording ended, in "
-        "fetch a.py:5 > Connector.connect a.py:11 > Semaphore.acquire. 10 others came further, and "
+        "fetch a.py:5 > Connector.connect a.py:11 > Semaphore.acquire. 10 others got past it, and "
         "waited in fetch a.py:5 > sleep. main runs their event loop and is idle 98% "
         "of its time.");
     ck_assert_uint_eq(found.n_printed, 1);
@@ -92,7 +92,7 @@ START_TEST(tasks_that_wait_for_one_object_are_counted_together)
 }
 END_TEST
 
-/* Who has the lock is a task that came further. */
+/* Who has the lock is a task that got past it. */
 START_TEST(where_others_are_is_told_of_a_fault_too)
 {
     static const struct profile_task_wait for_long = {.least_ns = INT64_C(3) * NS_PER_S};
@@ -102,7 +102,7 @@ START_TEST(where_others_are_is_told_of_a_fault_too)
     judge(ALL_MS);
     assert_told(0, "tasks_wait",
                 "5 asyncio tasks wait for one lock, in fetch a.py:5 > Lock.acquire, for 3.0 s or "
-                "more. 1 other came further, and waited in ask_partner a.py:31 > sleep. main runs");
+                "more. 1 other got past it, and waited in ask_partner a.py:31 > sleep. main runs");
     teardown();
 }
 END_TEST

@@ -61,6 +61,27 @@ START_TEST(who_waits_for_readers_is_told)
 }
 END_TEST
 
+/* The event loop's own thread waits for what only the loop can bring. */
+START_TEST(a_loop_that_waits_for_itself_is_told)
+{
+    setup();
+    builder_run(&b, lead,
+                "_run_once@/usr/lib/python3.11/asyncio/base_events.py:1:2 > ask@/src/a.py:5:6 > "
+                "Future.result@/usr/lib/python3.11/concurrent/futures/_base.py:1:2 > "
+                "Condition.wait@/usr/lib/python3.11/threading.py:1:2 > sem_wait!libc.so.6 > "
+                "futex [blocked]",
+                4000, 0);
+    builder_run(&b, builder_thread(&b, 11, "meter"), "read_meter!app", 4000, 1000);
+    judge(4000);
+    assert_told(0, "waits_meanwhile",
+                "main waits 100% of its time in Future.result, called from ask a.py:6. That keeps "
+                "its event loop (asyncio) from polling: all else that it serves waits, too. A call "
+                "that the loop can wait for avoids that, or a helper thread. A result that only "
+                "this loop can bring never comes. Meanwhile meter is 100% in read_meter.");
+    teardown();
+}
+END_TEST
+
 /* The function has much more of the time than any way below it. */
 START_TEST(what_is_busy_meanwhile_has_the_figure_of_its_function)
 {
@@ -274,6 +295,7 @@ START_TEST(where_a_chain_of_waits_ends_is_told)
 END_TEST
 
 CHECK_MAIN("findings_whom", 20, who_sleeps_too_long_wakes_nobody, who_waits_for_readers_is_told,
+           a_loop_that_waits_for_itself_is_told,
            what_is_busy_meanwhile_has_the_figure_of_its_function, how_many_processes_start_is_told,
            whom_most_waits_are_for_is_told_with_the_part_that_is_known,
            who_listens_is_told_where_nobody_is_known_at_the_other_end,
