@@ -275,6 +275,29 @@ static void tell(const struct scene *s, struct thread_group *group, const struct
     call_path_release(&path);
 }
 
+/* GROUP's waits at the places for the lock of AT of which nothing was read: Python's locks are
+ * searched for now and then only. */
+static int64_t unread_ns(const struct scene *s, const struct thread_group *group,
+                         const struct contention *c, const struct place *at)
+{
+    int64_t ns = 0;
+    for (size_t i = 0; i < group->n; i++) {
+        const struct profile_thread *t = group->threads[i]->thread;
+        for (size_t k = 0; k < t->n_runs; k++) {
+            const struct run *run = &t->runs[k];
+            if (run->state != RUN_BLOCKED || holders_side(s->holders, run->at)->addr)
+                continue;
+            uint32_t node = call_tree_of(s->g->tree, run->at);
+            for (size_t p = 0; p < c->n_places; p++)
+                if (c->places[p].node == node && is_same_lock(&c->places[p], at)) {
+                    ns += run->weights.wall_ns;
+                    break;
+                }
+        }
+    }
+    return ns;
+}
+
 void rule_contention(const struct scene *s, struct thread_group *group, struct finding *f)
 {
     struct contention c = {0};
@@ -284,7 +307,9 @@ void rule_contention(const struct scene *s, struct thread_group *group, struct f
             add_run(s, &c, t, &t->runs[k]);
     }
     const struct place *at = heaviest(&c, &c.lock_ns);
-    double share = share_of(c.lock_ns, group->wall_ns);
+    bool one_lock = share_of(c.lock_ns, c.ns) >= one_lock_part;
+    int64_t ns = c.lock_ns + (at && one_lock ? unread_ns(s, group, &c, at) : 0);
+    double share = share_of(ns, group->wall_ns);
     if (at)
         add_those_that_were_read(s, group, &c, at);
     if (at && group->n > 1) /* of one that waits another is the holder */
@@ -292,7 +317,7 @@ void rule_contention(const struct scene *s, struct thread_group *group, struct f
     add_figure(f, "share", share);
     add_figure(f, "holders", (double)c.n_holders);
     f->share = share;
-    if (at && share >= worth_telling && share_of(c.lock_ns, c.ns) >= one_lock_part &&
-        !has_one_holder(&c) && !facts_about(s, group)->in_circle && !facts_about(s, group)->stuck)
+    if (at && share >= worth_telling && one_lock && !has_one_holder(&c) &&
+        !facts_about(s, group)->in_circle && !facts_about(s, group)->stuck)
         tell(s, group, &c, at, share, f);
 }
