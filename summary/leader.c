@@ -50,8 +50,10 @@ bool leader_is_of_jobs(const struct groups *g, const struct thread_group *group)
                main->wall_ns / (int64_t)main->n_threads;
 }
 
-/* Of a helper (N threads) a wait that may be for work is rest.  Who waits for a result has work. */
-static bool is_rest(const struct groups *g, const struct run *run, unsigned causes, size_t n)
+/* Of a helper (N threads) a wait that may be for work is rest; but of a known pool's, whose waits
+ * for work are known.  Who waits for a result has work. */
+static bool is_rest(const struct groups *g, const struct run *run, unsigned causes, size_t n,
+                    bool of_pool)
 {
     enum cause cause = cause_of_run(g->tree, g->v, run);
     uint32_t node = call_tree_of(g->tree, run->at);
@@ -59,8 +61,9 @@ static bool is_rest(const struct groups *g, const struct run *run, unsigned caus
     if (call_tree_node(g->tree, node).idle) /* also on the way to its wait */
         return true;
     if (cause == CAUSE_PEER)
-        return helper && run->state == RUN_BLOCKED && may_be_for_work(g->tree, node, n) &&
-               !is_for_result(g->tree, node) && !meaning_of(g->tree, node);
+        return helper && !of_pool && run->state == RUN_BLOCKED &&
+               may_be_for_work(g->tree, node, n) && !is_for_result(g->tree, node) &&
+               !meaning_of(g->tree, node);
     return causes >> cause & 1 && !(cause == CAUSE_CONDITION && is_for_result(g->tree, node));
 }
 
@@ -73,7 +76,8 @@ static int64_t other_ns(const struct groups *g, struct holders *h, const struct 
         const struct profile_thread *t = group->threads[i]->thread;
         for (size_t k = 0; k < t->n_runs; k++) {
             const struct run *run = &t->runs[k];
-            bool counts = run->state != RUN_MISSED && !is_rest(g, run, causes, group->n_threads) &&
+            bool counts = run->state != RUN_MISSED &&
+                          !is_rest(g, run, causes, group->n_threads, group->threads[i]->of_pool) &&
                           !waits_for_anybody(g, h, run);
             ns += counts ? run->weights.wall_ns : 0;
         }

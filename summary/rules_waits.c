@@ -622,13 +622,14 @@ static void add_own_wait(const struct scene *s, struct thread_group *group,
     returns_add_rest(s, group, words);
 }
 
-/* Is GROUP's wait for work?  Nobody asks for what a helper waits that hardly ever ran. */
+/* Is GROUP's wait for work?  Nobody asks for what a helper waits that hardly ever ran; but of a
+ * known pool, whose waits for work are known. */
 static bool has_nothing_to_do(const struct scene *s, const struct thread_group *group,
                               const struct told_wait *wait, const struct call_path *path)
 {
     bool works = share_of(group->cpu_ns, group->wall_ns) >= works_share;
     bool is_server = !group->leads && serves(s, group, wait->class, path);
-    return group != s->lead && !works && !is_server && !wait->lock;
+    return group != s->lead && !works && !is_server && !wait->lock && !group->threads[0]->of_pool;
 }
 
 /* Does GROUP, which does not lead, wait for a lock whose holder nobody can read, as an rwlock's

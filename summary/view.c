@@ -160,7 +160,7 @@ static void show_wait(struct view *v, const struct wait *wait)
         .file = wait_file,
         .wait = wait->kind,
         .call = text_or_null(v, wait->call),
-        .object = text_or_null(v, wait->object),
+        .object = wait_is_for_fifo(v->p, wait) ? "pipe" : text_or_null(v, wait->object),
         .mount = text_or_null(v, wait_mount_point(v->p, wait)),
         .socket = wait->kind == WAIT_CALL && str_eq(profile_text(v->p, wait->object), "socket"),
     };

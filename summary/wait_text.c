@@ -4,9 +4,15 @@
 
 const char wait_file[] = "[off-cpu]";
 
+bool wait_is_for_fifo(const struct profile *p, const struct wait *wait)
+{
+    return wait->side.thing == THING_PIPE && *profile_text(p, wait->object) == '/';
+}
+
 string_id wait_mount_point(const struct profile *p, const struct wait *wait)
 {
-    string_id point = wait->mount.ix ? profile_see_mount(p, wait->mount)->point : (string_id){0};
+    bool file = wait->mount.ix && !wait_is_for_fifo(p, wait);
+    string_id point = file ? profile_see_mount(p, wait->mount)->point : (string_id){0};
     return str_eq(profile_text(p, point), "/") ? (string_id){0} : point;
 }
 
@@ -66,6 +72,7 @@ static void add_call(struct text *out, const struct profile *p, const struct wai
     string_id object = point.ix ? point : wait->object;
     text_add(out, profile_text(p, wait->call));
     text_add(out, object.ix ? " " : "");
+    text_add(out, wait_is_for_fifo(p, wait) ? "pipe " : "");
     if (addressed && wait_has_address(wait))
         wait_add_address(out, p, wait);
     else

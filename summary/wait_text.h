@@ -16,6 +16,8 @@ bool wait_has_address(const struct wait *wait);
 /* Appends that: "127.0.0.1:5433", "client of :8000", "UDP on 0.0.0.0:53", "unix:/run/x";
  * "UDP" where the kernel chose the port. */
 void wait_add_address(struct text *out, const struct profile *p, const struct wait *wait);
+/* Is WAIT for whoever has the other end of a named pipe?  Its object is a path, as a file's. */
+bool wait_is_for_fifo(const struct profile *p, const struct wait *wait);
 /* The point of the mount that the wait's path is below; none: the root's, or there is none. */
 string_id wait_mount_point(const struct profile *p, const struct wait *wait);
 /* The path that wait_add_text() leaves out for its mount; NULL: none. */

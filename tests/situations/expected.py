@@ -125,6 +125,7 @@ EXPECTED = {
     "notify-one": Row("condition", r"\bmain\b", r"await_sheet sheets\.py", r"get_tile sheets\.py"),
     "archive-lock": Row("peer", "", r"run_indexer archivist\.py", "flock"),
     "gallery": Row("peer", "", r"gallery\.py"),
+    "letter-boxes": Row("peer", "", r"read_box letter_boxes\.py", "python"),
     "keys": Row("peer", "cleaner", r"wash lodge\.py", "guest"),
     "uneven": Row("condition", "python", r"render_map tiles\.py"),
     "own-queue": Row("deadlock", r"\bmain\b", r"__del__ courier\.py", r"\bmain\b|itself|its own"),
