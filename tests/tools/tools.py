@@ -492,7 +492,8 @@ class Test(Logs):
     def test_quick(self):
         code, said, calls = self.run_tests("-y", "--quick", "--verbose")
         jobs = f"--num-processes {len(os.sched_getaffinity(0)) + 1}"
-        self.assertEqual((code, calls), (0, [f"{self.RUN} {jobs} {self.SUITES} --no-suite slow --verbose"]))
+        self.assertEqual((code, calls), (0, [f"{self.RUN} {jobs} {self.SUITES} --no-suite slow "
+                                             "--verbose"]))
         self.assertRegex(said[-1], r"^quick: \d+ " + self.TOLD)
 
     def test_some(self):
