@@ -55,29 +55,33 @@ bool crew_make(const struct scene *s, struct thread_group *group, size_t least, 
     return ret->n >= least && is_judged(group);
 }
 
-/* Is T ever in the function of KEY? */
-static bool is_ever_in(struct call_tree *tree, const struct profile_thread *t, uint32_t key)
+/* Is GROUP ever in the function of KEY? */
+static bool is_ever_in(struct thread_group *group, uint32_t key)
 {
-    for (size_t i = 0; i < t->n_runs; i++)
-        for (uint32_t at = call_tree_of(tree, t->runs[i].at); at;
-             at = call_tree_node(tree, at).parent)
-            if (call_tree_node(tree, at).key == key)
-                return true;
+    const struct call_tree *tree = group->tally.tree;
+    for (uint32_t node = 1; node <= call_tree_count(tree); node++)
+        if (call_tree_node(tree, node).key == key && tally_total(&group->tally, node) > 0)
+            return true;
     return false;
 }
 
 void crew_widen(struct crew *c, uint32_t key)
 {
-    const struct thread_summaries *all = &c->s->g->summaries;
+    const struct groups *g = c->s->g;
     const struct profile_thread *first = c->group->threads[0]->thread;
-    bool *joined = xcalloc(all->n, sizeof *joined);
-    for (size_t i = 0; i < all->n && key && !first->main; i++) {
-        const struct thread_summary *t = &all->threads[i];
-        if (t->thread->main || t->thread->n_folded || t->thread->process.ix != first->process.ix ||
-            crew_has(c, t) || !is_ever_in(c->s->g->tree, t->thread, key))
+    bool *joined = xcalloc(g->summaries.n, sizeof *joined);
+    for (size_t i = 0; i < g->n && key && !first->main; i++) {
+        struct thread_group *group = &g->items[i];
+        if (group->mixed || !is_ever_in(group, key))
             continue;
-        joined[i] = c->wider = true;
-        add_thread(c, t);
+        for (size_t k = 0; k < group->n; k++) {
+            const struct thread_summary *t = group->threads[k];
+            if (t->thread->main || t->thread->n_folded ||
+                t->thread->process.ix != first->process.ix || crew_has(c, t))
+                continue;
+            joined[t - g->summaries.threads] = c->wider = true;
+            add_thread(c, t);
+        }
     }
     c->joined = joined;
 }

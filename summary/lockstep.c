@@ -1,5 +1,7 @@
 #include "summary/lockstep.h"
 
+#include <math.h>
+
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "base/share.h"
@@ -79,6 +81,17 @@ static double agreement(const struct intervals *a, const struct intervals *b, in
     return chance < 1 ? (agree - chance) / (1 - chance) : 0;
 }
 
+/* May OTHER's waits agree with SHARE of the time?  The shares differ by less than what does not
+ * agree, and this takes no look at its threads, who may be many. */
+static bool may_agree(const struct scene *s, struct thread_group *other, double share)
+{
+    int64_t ns = 0;
+    for (uint32_t node = 1; node <= call_tree_count(s->g->tree); node++)
+        if (tally_self(&other->tally, node) > 0 && is_unowned_wait(s->g->tree, node, NULL))
+            ns += tally_self(&other->tally, node);
+    return ns > 0 && fabs(share_of(ns, other->wall_ns) - share) <= 1 - least_agreement;
+}
+
 /* Does each thread of OTHER wait when BUSY is, of a thread that lives for ALL_NS, and else not? */
 static bool waits_meanwhile(const struct scene *s, const struct thread_group *other,
                             const struct intervals *busy, int64_t all_ns)
@@ -121,10 +134,11 @@ void add_lockstep(const struct scene *s, const struct thread_group *group, uint3
     if (!key || group->n > 1 || t->n_folded || profile_time_step_ns(s->p) > 0)
         return;
     struct intervals busy = times_in(s, t, key);
+    double share = share_of(intervals_ns(&busy), group->wall_ns);
     for (size_t i = 0; i < s->g->n && busy.n >= LEAST_TIMES; i++) {
         struct thread_group *other = &s->g->items[i];
         if (other != group && !other->mixed &&
-            other->threads[0]->thread->process.ix == t->process.ix &&
+            other->threads[0]->thread->process.ix == t->process.ix && may_agree(s, other, share) &&
             waits_meanwhile(s, other, &busy, group->wall_ns))
             add_group(group, other, words, f);
     }
