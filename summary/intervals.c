@@ -41,6 +41,21 @@ int64_t intervals_ns(const struct intervals *all)
     return ns;
 }
 
+int64_t intervals_both_ns(const struct intervals *a, const struct intervals *b)
+{
+    int64_t ns = 0;
+    for (size_t i = 0, k = 0; i < a->n && k < b->n;) {
+        const struct interval *x = &a->items[i];
+        const struct interval *y = &b->items[k];
+        ns += max_i64(0, min_i64(x->end_ns, y->end_ns) - max_i64(x->start_ns, y->start_ns));
+        if (x->end_ns < y->end_ns)
+            i++;
+        else
+            k++;
+    }
+    return ns;
+}
+
 void intervals_release(struct intervals *all)
 {
     free(all->items);

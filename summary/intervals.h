@@ -22,6 +22,8 @@ void intervals_unite(struct intervals *all);
 void intervals_keep_exact(struct intervals *all, const struct profile *p);
 bool is_exact_at_end(const struct profile *p, int64_t ns); /* are the last NS of P's time so? */
 int64_t intervals_ns(const struct intervals *all);         /* their length in all */
+/* For how long both A and B are; each is in order, and disjoint. */
+int64_t intervals_both_ns(const struct intervals *a, const struct intervals *b);
 void intervals_release(struct intervals *all);
 
 /* A walk over the runs of a thread within some intervals: each part of a run in one of them. */

@@ -329,13 +329,14 @@ void add_what_it_does(const struct scene *s, const struct thread_group *group, u
     const struct partner other = partner_of(s, group, node, &waits);
     if (other.group && other.group != group && !other.group->mixed &&
         other.group->threads[0]->thread->process.ix != group->threads[0]->thread->process.ix) {
-        const struct thread_group *mutual = mutual_of(s, group, other.group, &waits);
+        const struct mutual m = mutual_of(s, group, other.group, &waits);
         if (other.one) {
-            (void)add_meanwhile(s, mutual ? mutual : other.group, &waits, words, f);
-            f->also = mutual ? mutual->noun : other.group->noun;
+            const struct thread_group *told = m.group ? m.group : other.group;
+            (void)add_meanwhile(s, told, &waits, words, f);
+            f->also = told->noun;
         }
-        if (mutual)
-            add_mutual(s, group, mutual, &waits, words);
+        if (m.group)
+            add_mutual(&m, words);
     }
     intervals_release(&waits);
 }

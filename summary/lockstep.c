@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "base/clock.h"
-#include "base/minmax.h"
 #include "base/share.h"
 #include "summary/heaviest_paths.h"
 #include "summary/rule_classes.h"
@@ -14,12 +13,10 @@
 static const double least_agreement = 0.8;
 enum { LEAST_TIMES = 3, GAP_NS = 30 * NS_PER_MS }; /* what is shorter is no time of its own */
 
-static bool is_unowned_wait(const struct call_tree *t, uint32_t node, const void *unused)
+static bool is_unowned(const struct call_tree *t, uint32_t node, const void *unused)
 {
-    enum futex_kind kind = call_tree_node(t, node).futex;
     (void)unused;
-    return (kind == FUTEX_CONDITION || kind == FUTEX_SEMAPHORE) &&
-           class_of_node(t, node) == CLASS_ORDINARY && !is_for_result(t, node);
+    return is_unowned_wait(t, node);
 }
 
 /* Adds RUN's time to ALL, whose last one ended before: as one with it if hardly anything is
@@ -50,32 +47,16 @@ static struct intervals waits_of(const struct scene *s, const struct profile_thr
     struct intervals ret = {.n = 0};
     for (size_t i = 0; i < t->n_runs; i++)
         if (t->runs[i].state == RUN_BLOCKED &&
-            is_unowned_wait(s->g->tree, call_tree_of(s->g->tree, t->runs[i].at), NULL))
+            is_unowned_wait(s->g->tree, call_tree_of(s->g->tree, t->runs[i].at)))
             add_time_of(&ret, &t->runs[i]);
     return ret;
-}
-
-/* For how long both A and B are, each in order. */
-static int64_t both_ns(const struct intervals *a, const struct intervals *b)
-{
-    int64_t ns = 0;
-    for (size_t i = 0, k = 0; i < a->n && k < b->n;) {
-        const struct interval *x = &a->items[i];
-        const struct interval *y = &b->items[k];
-        ns += max_i64(0, min_i64(x->end_ns, y->end_ns) - max_i64(x->start_ns, y->start_ns));
-        if (x->end_ns < y->end_ns)
-            i++;
-        else
-            k++;
-    }
-    return ns;
 }
 
 static double agreement(const struct intervals *a, const struct intervals *b, int64_t all_ns)
 {
     double x = share_of(intervals_ns(a), all_ns);
     double y = share_of(intervals_ns(b), all_ns);
-    double both = share_of(both_ns(a, b), all_ns);
+    double both = share_of(intervals_both_ns(a, b), all_ns);
     double agree = both + (1 - x - y + both);
     double chance = x * y + (1 - x) * (1 - y);
     return chance < 1 ? (agree - chance) / (1 - chance) : 0;
@@ -87,7 +68,7 @@ static bool may_agree(const struct scene *s, struct thread_group *other, double 
 {
     int64_t ns = 0;
     for (uint32_t node = 1; node <= call_tree_count(s->g->tree); node++)
-        if (tally_self(&other->tally, node) > 0 && is_unowned_wait(s->g->tree, node, NULL))
+        if (tally_self(&other->tally, node) > 0 && is_unowned_wait(s->g->tree, node))
             ns += tally_self(&other->tally, node);
     return ns > 0 && fabs(share_of(ns, other->wall_ns) - share) <= 1 - least_agreement;
 }
@@ -113,7 +94,7 @@ static void add_group(const struct thread_group *group, struct thread_group *oth
                       struct text *words, struct finding *f)
 {
     struct call_path path;
-    if (!call_path_of_nodes(&other->tally, is_unowned_wait, NULL, &path))
+    if (!call_path_of_nodes(&other->tally, is_unowned, NULL, &path))
         return;
     text_addf(words, " Meanwhile, and hardly at other times, %s wait%s ", other->noun,
               verb_s(other));

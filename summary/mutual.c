@@ -1,7 +1,6 @@
 #include "summary/mutual.h"
 
 #include "base/clock.h"
-#include "base/minmax.h"
 #include "summary/rule_words.h"
 
 static const double most_of_it = 0.95;
@@ -14,20 +13,20 @@ static const struct wait *wait_of(const struct scene *s, const struct run *run)
     return run->state == RUN_BLOCKED ? profile_see_wait(s->p, run->at.wait) : NULL;
 }
 
-/* Does RUN wait for room in a pipe or socket, or for a file's lock?  Nobody with nothing to do
- * does. */
-static bool is_kept(const struct scene *s, const struct run *run)
+bool is_for_room(const struct scene *s, const struct run *run)
 {
     static const char *const calls[] = {"write",  "writev",  "pwritev2", "send",
                                         "sendto", "sendmsg", "sendmmsg", NULL};
+    static const unsigned things = 1U << THING_PIPE | 1U << THING_SOCKET;
     const struct wait *wait = wait_of(s, run);
-    if (wait && wait->side.thing == THING_FILE_LOCK)
-        return true;
-    const char *call = wait && wait->kind == WAIT_CALL ? profile_text(s->p, wait->call) : NULL;
-    for (size_t i = 0; call && calls[i]; i++)
-        if (str_eq(call, calls[i]))
-            return true;
-    return false;
+    return wait && wait->kind == WAIT_CALL && things >> wait->side.thing & 1 &&
+           str_is_one_of(profile_text(s->p, wait->call), calls);
+}
+
+/* Is it so, or for a file's lock?  Nobody with nothing to do waits for either. */
+static bool is_kept(const struct scene *s, const struct run *run)
+{
+    return is_for_room(s, run) || holders_side(s->holders, run->at)->thing == THING_FILE_LOCK;
 }
 
 /* Does RUN wait for a process of GROUP, at a pipe or socket or for a file's lock? */
@@ -86,53 +85,57 @@ static struct mutual_waits waits_between(const struct scene *s, const struct thr
     return ret;
 }
 
-static bool is_mutual(const struct mutual_waits *here, const struct mutual_waits *there)
+/* Of HERE, THERE, the waits of both sides. */
+static struct mutual mutual_of_waits(const struct mutual_waits *here,
+                                     const struct mutual_waits *there)
 {
-    return share_of(there->for_other_ns, there->all_ns) >= worth_telling &&
-           max_i64(here->longest_ns, there->longest_ns) >= LEAST_NS;
+    const struct mutual_waits *kept = here->longest_ns > there->longest_ns ? here : there;
+    double part = share_of(there->for_other_ns, there->all_ns);
+    if (part < worth_telling || kept->longest_ns < LEAST_NS)
+        return (struct mutual){.part = 0};
+    return (struct mutual){.part = part, .thing = kept->thing, .owner = kept->owner};
 }
 
-struct thread_group *mutual_of(const struct scene *s, const struct thread_group *group,
-                               struct thread_group *other, const struct intervals *waits)
+struct mutual mutual_of(const struct scene *s, const struct thread_group *group,
+                        struct thread_group *other, const struct intervals *waits)
 {
+    const process_id process = other->threads[0]->thread->process;
     const struct mutual_waits here = waits_between(s, group, waits, other);
-    struct thread_group *best = NULL;
-    double most = 0;
+    struct mutual best = {.part = 0};
     for (size_t i = 0; i < s->g->n; i++) {
         struct thread_group *one = &s->g->items[i];
-        if (one->mixed ||
-            one->threads[0]->thread->process.ix != other->threads[0]->thread->process.ix)
+        if (one->mixed || one->threads[0]->thread->process.ix != process.ix)
             continue;
         const struct mutual_waits there = waits_between(s, one, waits, group);
-        double part = share_of(there.for_other_ns, there.all_ns);
-        if (!is_mutual(&here, &there) || part <= most)
-            continue;
-        best = one;
-        most = part;
+        struct mutual m = mutual_of_waits(&here, &there);
+        m.group = one;
+        best = m.part > best.part ? m : best;
     }
     return best;
 }
 
-void add_mutual(const struct scene *s, const struct thread_group *group,
-                const struct thread_group *other, const struct intervals *waits, struct text *words)
+void add_no_reader(enum wait_thing thing, struct text *words)
 {
-    const struct mutual_waits here = waits_between(s, group, waits, other);
-    const struct mutual_waits there = waits_between(s, other, waits, group);
-    const struct mutual_waits *kept = here.longest_ns > there.longest_ns ? &here : &there;
-    double part = share_of(there.for_other_ns, there.all_ns);
-    if (part < most_of_it) {
+    text_addf(words,
+              "nobody reads the %s that is full. A thread that does avoids it, or poll(), or "
+              "Python's communicate().",
+              wait_thing_name(thing));
+}
+
+void add_mutual(const struct mutual *m, struct text *words)
+{
+    if (m->part < most_of_it) {
         text_add(words, " For ");
-        add_percent(words, part);
+        add_percent(words, m->part);
         text_add(words, " of that time each");
     } else {
         text_add(words, " Each");
     }
-    if (kept->thing == THING_FILE_LOCK)
-        text_addf(words, " waits for the other, unless another thread of %d frees the lock.",
-                  kept->owner);
-    else
-        text_addf(words,
-                  " waits for the other: nobody reads the %s that is full. A thread that does "
-                  "avoids it, or poll(), or Python's communicate().",
-                  wait_thing_name(kept->thing));
+    text_add(words, " waits for the other");
+    if (m->thing == THING_FILE_LOCK) {
+        text_addf(words, ", unless another thread of %d frees the lock.", m->owner);
+    } else {
+        text_add(words, ": ");
+        add_no_reader(m->thing, words);
+    }
 }

@@ -155,6 +155,14 @@ char *name_of_process(const struct profile *p, process_id id)
     return xasprintf("%d", profile_see_process(p, id)->pid);
 }
 
+const struct profile_process *process_forked_from(const struct profile *p, process_id id)
+{
+    const struct profile_process *child = profile_see_process(p, id);
+    const struct profile_process *parent =
+        child->parent.ix ? profile_see_process(p, child->parent) : NULL;
+    return parent && parent->command.ix == child->command.ix ? parent : NULL;
+}
+
 bool process_is_rank(const struct profile *p, process_id id)
 {
     size_t len;

@@ -8,6 +8,8 @@
 char *name_of_process(const struct profile *p, process_id id);
 /* "rank1", "cc1 17001"; "" where there is only one process.  The caller frees it. */
 char *label_of_process(const struct profile *p, process_id id);
+/* The recorded process that ID is a copy of, made by fork(2) without execve(2); NULL: none. */
+const struct profile_process *process_forked_from(const struct profile *p, process_id id);
 bool process_is_rank(const struct profile *p, process_id id); /* by process_own_rank() */
 /* Its title, tamed and cut: "pt_data_worker", "gunicorn: worker [app]"; "": unknown.  The caller
  * frees it. */

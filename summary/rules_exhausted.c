@@ -33,13 +33,12 @@ struct parts {
 /* ---- where it waits, and what is past that ---- */
 
 /* Processes share no condition, but in memory of their own making. */
-static bool is_unowned_wait(const struct crew *c, uint32_t node)
+static bool may_be_for_pool(const struct crew *c, uint32_t node)
 {
     const struct call_tree *tree = c->s->g->tree;
-    const bool processes = c->group->threads[0]->thread->main;
-    enum futex_kind futex = call_tree_node(tree, node).futex;
-    return (futex == FUTEX_SEMAPHORE || (futex == FUTEX_CONDITION && !processes)) &&
-           class_of_node(tree, node) == CLASS_ORDINARY && !is_for_result(tree, node);
+    bool processes = c->group->threads[0]->thread->main;
+    return is_unowned_wait(tree, node) &&
+           !(processes && call_tree_node(tree, node).futex == FUTEX_CONDITION);
 }
 
 /* The node of the user's function that waits for longest, without an owner; 0: none. */
@@ -49,7 +48,7 @@ static uint32_t find_wait(struct crew *c)
     uint32_t best = 0;
     for (uint32_t node = 1; node <= call_tree_count(tree); node++)
         if (tally_self(&c->time, node) > (best ? tally_self(&c->time, best) : 0) &&
-            is_unowned_wait(c, node) && call_tree_own(tree, node))
+            may_be_for_pool(c, node) && call_tree_own(tree, node))
             best = node;
     return best;
 }

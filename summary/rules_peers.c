@@ -89,16 +89,6 @@ static int64_t function_ns(const struct scene *s, struct thread_group *group, ui
     return ns;
 }
 
-/* Is GROUP's process a copy of its parent, which is recorded?  Then what is outside in its stack is
- * its parent's, and says nothing of its own work. */
-static bool was_forked(const struct scene *s, const struct thread_group *group)
-{
-    const struct profile_process *p = profile_see_process(s->p, group->threads[0]->thread->process);
-    const struct profile_process *parent =
-        p->parent.ix ? profile_see_process(s->p, p->parent) : NULL;
-    return parent && parent->command.ix == p->command.ix;
-}
-
 /* Are both, beside others, in a function of the user's?  The parts of one program, each in a
  * process of its own, have none in common but those that started them. */
 static bool share_function(const struct scene *s, struct thread_group *a, struct thread_group *b)
@@ -116,7 +106,8 @@ static bool share_function(const struct scene *s, struct thread_group *a, struct
     return false;
 }
 
-/* Have A and B the same to do?  Of a program's processes one may serve the others. */
+/* Have A and B the same to do?  Of a program's processes one may serve the others.  What is outside
+ * in the stack of a copy of its parent is that one's, and says nothing of its own work. */
 static bool same_kind(const struct scene *s, struct thread_group *a, struct thread_group *b)
 {
     const struct profile_process *x = profile_see_process(s->p, a->threads[0]->thread->process);
@@ -125,7 +116,9 @@ static bool same_kind(const struct scene *s, struct thread_group *a, struct thre
     return main == b->threads[0]->thread->main && x->comm.ix == y->comm.ix &&
            str_eq(a->threads[0]->group, b->threads[0]->group) &&
            (!main || (is_rank(s, a) && is_rank(s, b)) ||
-            (work_of(s, a) == work_of(s, b) && (!was_forked(s, a) || share_function(s, a, b))));
+            (work_of(s, a) == work_of(s, b) &&
+             (!process_forked_from(s->p, a->threads[0]->thread->process) ||
+              share_function(s, a, b))));
 }
 
 /* The only other group of ODD's kind, which has two threads or more; NULL: there is none. */

@@ -2,6 +2,7 @@
  * be read: a wake-up was lost, a pool waits for itself, a lock was inherited. */
 #include "base/clock.h"
 #include "summary/group_facts.h"
+#include "summary/process_name.h"
 #include "summary/rule_doing.h"
 #include "summary/rule_words.h"
 #include "summary/starved_pool.h"
@@ -65,10 +66,8 @@ static bool is_alone_for_lock(const struct scene *s, const struct stuck *stuck)
 static void add_fork(const struct scene *s, const struct stuck *stuck, struct text *words)
 {
     const struct profile_process *child = profile_see_process(s->p, stuck->process);
-    const struct profile_process *parent =
-        child->parent.ix ? profile_see_process(s->p, child->parent) : NULL;
-    bool forked = parent && parent->command.ix == child->command.ix && parent->threads > 1;
-    if (stuck->threads > 1 || !forked)
+    const struct profile_process *parent = process_forked_from(s->p, stuck->process);
+    if (stuck->threads > 1 || !parent || parent->threads < 2)
         return;
     text_addf(words, " %d was forked by %d, which had %llu threads: fork copied one of them. ",
               child->pid, parent->pid, (unsigned long long)parent->threads);

@@ -168,6 +168,13 @@ const char *meaning_of_stack(const struct shown_frame *stack, size_t n)
     return meaning((struct outward){.stack = stack, .n = n});
 }
 
+bool is_unowned_wait(const struct call_tree *t, uint32_t node)
+{
+    static const unsigned kinds = 1U << FUTEX_CONDITION | 1U << FUTEX_SEMAPHORE;
+    return kinds >> call_tree_node(t, node).futex & 1 && class_of_node(t, node) == CLASS_ORDINARY &&
+           !is_for_result(t, node);
+}
+
 bool is_in_own_code(const struct call_tree *t, uint32_t node)
 {
     return call_tree_own(t, node) != 0;

@@ -33,6 +33,8 @@ bool is_for_result(const struct call_tree *t, uint32_t node);
  * thread, of a queue's process, in SQLite.  NULL for others. */
 const char *meaning_of(const struct call_tree *t, uint32_t node);
 const char *meaning_of_stack(const struct shown_frame *stack, size_t n); /* that ends in a wait */
+/* Is NODE a wait for a condition or a semaphore, which have no owner, and for no result? */
+bool is_unowned_wait(const struct call_tree *t, uint32_t node);
 /* Is NODE in a function of the user's? */
 bool is_in_own_code(const struct call_tree *t, uint32_t node);
 /* Is NODE a wait for a lock, of memory or of a file?  Who waits for one has work. */

@@ -616,6 +616,14 @@ START_TEST(what_the_kernel_computes_in_a_sync_is_part_of_it)
     builder_run(&b, lead, "load@/src/a.py:5:6", 1200, 1200);
     judge(4000);
     assert_told(0, "slow_files", "main spends 70% of its time syncing /data/log");
+    ck_assert(!is_said("for a CPU"));
+    teardown();
+    setup();
+    builder_run(&b, lead, SAVES " > fdatasync /data/log [blocked]", 800, 0);
+    builder_runnable(&b, lead, SAVES, 2000);
+    builder_run(&b, lead, "load@/src/a.py:5:6", 1200, 1200);
+    judge(4000);
+    ck_assert(is_said("It waits for a CPU for 50% of its time."));
     teardown();
 }
 END_TEST

@@ -105,6 +105,22 @@ START_TEST(others_that_spin_are_told_with_them)
 }
 END_TEST
 
+/* Who has what they ask for is the only one that is busy meanwhile. */
+START_TEST(who_is_busy_while_others_spin_is_told)
+{
+    b = builder_start(PID, "app");
+    profile_get_host(b.p)->cpus_online = 4;
+    builder_run(&b, builder_thread(&b, PID, NULL), "main!app > clock_nanosleep [blocked]", 4000, 0);
+    for (pid_t tid = 11; tid < 13; tid++)
+        builder_run(&b, builder_thread(&b, tid, "till"), "enter!app > barrier_wait!app|/src/a.c:7",
+                    4000, 4000);
+    builder_run(&b, builder_thread(&b, 13, "closer"), "close_page!app > keep!app", 4000, 4000);
+    judge(4000);
+    ck_assert(is_said("Meanwhile closer is 100% in close_page > keep."));
+    teardown();
+}
+END_TEST
+
 /* Where it was built without optimisation, too, and a look at the variable is a call. */
 START_TEST(a_look_at_an_atomic_variable_is_part_of_the_loop)
 {
@@ -296,9 +312,9 @@ START_TEST(the_only_thread_in_python_can_only_wait_for_a_child)
 END_TEST
 
 CHECK_MAIN("findings_spins", 20, a_loop_that_waits_is_told_where_it_runs_and_waits_for_a_cpu,
-           others_that_spin_are_told_with_them, a_look_at_an_atomic_variable_is_part_of_the_loop,
-           a_body_that_computes_does_not_spin, who_stands_at_one_instruction_of_a_wait_spins,
-           who_only_tries_is_told_for_what, many_runs_of_one_spot_count_together,
-           a_question_in_a_loop_that_works_is_no_spin,
+           others_that_spin_are_told_with_them, who_is_busy_while_others_spin_is_told,
+           a_look_at_an_atomic_variable_is_part_of_the_loop, a_body_that_computes_does_not_spin,
+           who_stands_at_one_instruction_of_a_wait_spins, who_only_tries_is_told_for_what,
+           many_runs_of_one_spot_count_together, a_question_in_a_loop_that_works_is_no_spin,
            the_only_thread_in_python_can_only_wait_for_a_child, the_only_thread_waits_for_nobody,
            a_loop_in_python_that_only_asks_is_told)
