@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "summary/circles.h"
 #include "summary/group_facts.h"
+#include "summary/mutual.h"
 #include "summary/rule_words.h"
 
 static const char *label_of(const struct scene *s, const struct waiter *w)
@@ -59,6 +60,21 @@ static void add_behind(const struct scene *s, const struct wait_graph *graph, in
     add_figure(f, "behind", (double)n);
 }
 
+/* " Nobody reads the pipe that is full. …": where a thread of CYCLE waits for room in one. */
+static void add_full(const struct scene *s, const struct wait_graph *graph, int cycle,
+                     struct text *words)
+{
+    for (size_t i = 0; i < graph->n; i++) {
+        const struct waiter *w = &graph->items[i];
+        if (w->cycle != cycle || !is_for_room(s, circles_last_wait(s, circles_thread(s, w))))
+            continue;
+        text_truncate(words, words->len - 1); /* the full stop */
+        text_add(words, ": ");
+        add_no_reader(w->side.thing, words);
+        return;
+    }
+}
+
 static void write_circle(const struct scene *s, const struct wait_graph *graph, int cycle,
                          const char *title, struct finding *f)
 {
@@ -79,6 +95,7 @@ static void write_circle(const struct scene *s, const struct wait_graph *graph, 
     text_add(&words, ".");
     add_figure(f, "threads", (double)n);
     add_figure(f, "seconds", (double)circles_ns(s, graph, cycle) / NS_PER_S);
+    add_full(s, graph, cycle, &words);
     add_behind(s, graph, cycle, &words, f);
     /* Without a time-out it lasts, however late in the recording it began. */
     f->share =

@@ -63,6 +63,7 @@ EXPECTED = {
     "file-lock": Row("deadlock", r"\bmain\b", r"read_report locked\.py", "helper"),
     "log": Row("peer", r"\bmain\b", "log_row", r"\d+ \(export\)"),
     "full-stderr": Row("peer", "python", r"read_track discs\.py", "write pipe"),
+    "unread-stderr": Row("deadlock", "python", r"read_track discs\.py", "python"),
     "deadlock": Row("deadlock", "deposit", "transfer", "withdraw"),
     "lost-wake-up": Row("stuck", "deliver", "take_letter_too_late"),
     "own-pool": Row("stuck", "album", r"make_page album\.py"),
