@@ -107,6 +107,7 @@ static const struct field wait_keys[] = {
     {"thing", offsetof(struct wait, side.thing), FIELD_WORD, things},
     FIELD_AS("address", struct wait, side.addr),
     FIELD_AS("timed", struct wait, side.timed),
+    FIELD_AS("expired", struct wait, side.expired),
     FIELD_AS("inside", struct wait, side.inside),
     FIELD_AS("single", struct wait, side.single),
 };

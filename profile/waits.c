@@ -19,7 +19,8 @@ static void wait_words(const struct wait *w, uint64_t ret[WAIT_WORDS])
     ret[2] = side->addr;
     ret[3] = (uint64_t)side->list.ix << 32 | side->more;
     ret[4] = side->thing;
-    ret[5] = (uint64_t)side->at_least << 3 | side->single << 2 | side->inside << 1 | side->timed;
+    ret[5] = (uint64_t)side->expired << 4 | side->at_least << 3 | side->single << 2 |
+             side->inside << 1 | side->timed;
 }
 
 static bool same_wait(const void *item, const void *wanted)

@@ -1,12 +1,13 @@
 #include "summary/delays.h"
 
-#include <string.h>
+#include <inttypes.h>
 
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "summary/known.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
+#include "summary/waits_at.h"
 
 /* The delays.  Linux delays an acknowledgement by 40 ms at least (TCP_DELACK_MIN, tcp(7)), and
  * Nagle's algorithm holds the rest of a message back until it has come (RFC 896).  What takes as
@@ -14,19 +15,17 @@
  * lost; who waits for datagrams need not have asked for one, but for a resolver. */
 static const struct delay {
     enum blocker_net net;
-    enum { ANY_WAIT, OF_RESOLVER, WITH_TIMEOUT } waits;
+    bool of_resolver;
     int64_t least_ns, most_ns;
     double share; /* of the time, at least */
     const char *words;
 } delays[] = {
-    {NET_TCP, ANY_WAIT, INT64_C(38) * NS_PER_MS, INT64_C(48) * NS_PER_MS, 0.08,
+    {NET_TCP, false, INT64_C(38) * NS_PER_MS, INT64_C(48) * NS_PER_MS, 0.08,
      ", as long as TCP delays an acknowledgement: if a message is sent in parts, its rest waits "
      "for one. TCP_NODELAY or a single send() avoids that."},
-    {NET_UDP, OF_RESOLVER, INT64_C(900) * NS_PER_MS, INT64_MAX, 0,
+    {NET_UDP, true, INT64_C(900) * NS_PER_MS, INT64_MAX, 0,
      ": UDP does not report a lost question or answer, and the caller waits for its time-out. "
      "In resolv.conf, options single-request-reopen makes this rarer, timeout:1 shorter."},
-    {NET_UDP, WITH_TIMEOUT, INT64_C(900) * NS_PER_MS, INT64_MAX, 0,
-     ": UDP does not report a lost question or answer, and the caller waits for its time-out."},
 };
 enum { DNS_PORT = 53 };
 
@@ -56,9 +55,7 @@ static bool is_one_of(const struct scene *s, const struct delay *d, const struct
     const struct blocker *b = answerer_of(s, side);
     if (!b || b->net != d->net)
         return false;
-    if (d->waits == OF_RESOLVER)
-        return b->port == DNS_PORT || rule_stack_has(s, run->at, resolves);
-    return d->waits == ANY_WAIT || side->timed;
+    return !d->of_resolver || b->port == DNS_PORT || rule_stack_has(s, run->at, resolves);
 }
 
 /* GROUP's waits at NODE that are D's: how long, and how many. */
@@ -67,22 +64,16 @@ static int64_t waits_for(const struct scene *s, const struct thread_group *group
 {
     int64_t ns = 0;
     *ret_n = 0;
-    for (size_t i = 0; i < group->n; i++) {
-        const struct profile_thread *t = group->threads[i]->thread;
-        for (size_t k = 0; k < t->n_runs; k++) {
-            const struct run *run = &t->runs[k];
-            if (run->state != RUN_BLOCKED || call_tree_of(s->g->tree, run->at) != node ||
-                !is_one_of(s, d, run))
-                continue;
-            ns += run->weights.wall_ns;
-            *ret_n += run->waits;
-        }
+    for (struct waits_at w = waits_at(s, group, node); waits_at_next(&w);) {
+        bool is = is_one_of(s, d, w.run);
+        ns += is ? w.run->weights.wall_ns : 0;
+        *ret_n += is ? w.run->waits : 0;
     }
     return ns;
 }
 
-void add_delay(const struct scene *s, const struct thread_group *group, uint32_t node,
-               struct text *words, struct finding *f)
+static bool add_known_delay(const struct scene *s, const struct thread_group *group, uint32_t node,
+                            struct text *words, struct finding *f)
 {
     for (size_t i = 0; i < sizeof delays / sizeof *delays; i++) {
         uint64_t n;
@@ -96,6 +87,70 @@ void add_delay(const struct scene *s, const struct thread_group *group, uint32_t
         add_time(words, each_ns);
         text_add(words, delays[i].words);
         add_figure(f, "wait_ms", (double)each_ns / NS_PER_MS);
-        return;
+        return true;
     }
+    return false;
+}
+
+/* ---- time-outs ---- */
+
+/* The waits of a group at one place. */
+struct time_outs {
+    uint64_t n, expired; /* in all; and those that their time-out ended */
+    int64_t expired_ns;
+    bool datagrams; /* these wait for one of UDP's */
+};
+
+static struct time_outs time_outs_of(const struct scene *s, const struct thread_group *group,
+                                     uint32_t node)
+{
+    struct time_outs ret = {0};
+    for (struct waits_at w = waits_at(s, group, node); waits_at_next(&w);) {
+        const struct wait_side *side = holders_side(s->holders, w.run->at);
+        const struct blocker *b = answerer_of(s, side);
+        ret.n += w.run->waits;
+        ret.expired += side->expired ? w.run->waits : 0;
+        ret.expired_ns += side->expired ? w.run->weights.wall_ns : 0;
+        ret.datagrams |= side->expired && b && b->net == NET_UDP;
+    }
+    return ret;
+}
+
+/* One of a few may have been answered in its last tick. */
+static bool tell(const struct time_outs *o, int64_t all_ns)
+{
+    static const double most = 0.8, least_share = 0.08;
+    enum { SURELY = 3 };
+    static const int64_t long_ns = INT64_C(900) * NS_PER_MS;
+    return o->expired && share_of((int64_t)o->expired, (int64_t)o->n) >= most &&
+           share_of(o->expired_ns, all_ns) >= least_share &&
+           (o->expired >= SURELY || o->expired_ns / (int64_t)o->expired >= long_ns);
+}
+
+static void add_time_outs(const struct scene *s, const struct thread_group *group, uint32_t node,
+                          struct text *words, struct finding *f)
+{
+    const struct time_outs o = time_outs_of(s, group, node);
+    if (!tell(&o, group->wall_ns))
+        return;
+    int64_t each_ns = o.expired_ns / (int64_t)o.expired;
+    bool all = o.expired == o.n;
+    if (all)
+        text_add(words, " Each lasts until its time-out, ");
+    else
+        text_addf(words, " %" PRIu64 " of %" PRIu64 " waits last until their time-out, ", o.expired,
+                  o.n);
+    add_time(words, each_ns);
+    text_addf(words, "%s: %s.", all ? "" : " each",
+              o.datagrams ? "UDP does not report a lost question or answer"
+                          : "nothing comes in that time");
+    add_figure(f, "wait_ms", (double)each_ns / NS_PER_MS);
+    add_figure(f, "time_outs", (double)o.expired);
+}
+
+void add_delay(const struct scene *s, const struct thread_group *group, uint32_t node,
+               struct text *words, struct finding *f)
+{
+    if (!add_known_delay(s, group, node, words, f))
+        add_time_outs(s, group, node, words, f);
 }

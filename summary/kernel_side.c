@@ -9,6 +9,7 @@
 #include "summary/rule_doing.h"
 #include "summary/rule_words.h"
 #include "summary/wait_text.h"
+#include "summary/waits_at.h"
 
 static const double most_of_it = 0.8;
 static const double least_known = 0.2; /* of the waits: chance chose which were read */
@@ -217,12 +218,8 @@ bool add_kernel_side(const struct scene *s, const struct thread_group *group, ui
                      bool named, struct text *words, struct finding *f)
 {
     struct sides all = {.n = 0};
-    for (size_t i = 0; i < group->n; i++) {
-        const struct profile_thread *t = group->threads[i]->thread;
-        for (size_t k = 0; k < t->n_runs; k++)
-            if (t->runs[k].state == RUN_BLOCKED && call_tree_of(s->g->tree, t->runs[k].at) == node)
-                add_run(s, t, &t->runs[k], &all);
-    }
+    for (struct waits_at w = waits_at(s, group, node); waits_at_next(&w);)
+        add_run(s, w.thread, w.run, &all);
     const struct side_sum *sum = heaviest(&all);
     /* A remote end's address is in the wait's name. */
     bool process = sum && blocker_is_process(&sum->side.blocker);
@@ -306,15 +303,9 @@ static struct partner partner_of(const struct scene *s, const struct thread_grou
                                  uint32_t node, struct intervals *ret_waits)
 {
     struct partner_sums sums = {.by_group = xcalloc(s->g->n, sizeof(int64_t))};
-    for (size_t i = 0; i < group->n; i++) {
-        const struct profile_thread *t = group->threads[i]->thread;
-        for (size_t k = 0; k < t->n_runs; k++) {
-            const struct run *run = &t->runs[k];
-            if (run->state != RUN_BLOCKED || call_tree_of(s->g->tree, run->at) != node)
-                continue;
-            add_partner_of(s, run, &sums);
-            intervals_add_run(ret_waits, run);
-        }
+    for (struct waits_at w = waits_at(s, group, node); waits_at_next(&w);) {
+        add_partner_of(s, w.run, &sums);
+        intervals_add_run(ret_waits, w.run);
     }
     intervals_unite(ret_waits);
     const struct partner ret = partner_of_sums(s, &sums);

@@ -6,6 +6,14 @@
 
 static const double meanwhile_part = 0.8; /* of the wait: for so long somebody else is busy */
 
+/* Does RUN wait for whoever comes, as a server for its clients? */
+static bool is_for_anybody(const struct groups *g, const struct run *run)
+{
+    const struct wait *wait = profile_see_wait(g->p, run->at.wait);
+    return wait && (wait->side.blocker.kind == BLOCKER_LISTENER ||
+                    wait->side.blocker.kind == BLOCKER_CLIENT);
+}
+
 /* Is RUN, of THREAD, a wait, but none for work?  A main thread that sleeps looks after others. */
 static bool is_kept(const struct groups *g, const struct profile_thread *thread,
                     const struct run *run)
@@ -13,7 +21,7 @@ static bool is_kept(const struct groups *g, const struct profile_thread *thread,
     static const unsigned kept =
         1U << CAUSE_CHILD | 1U << CAUSE_PEER | 1U << CAUSE_LOCK | 1U << CAUSE_GIL;
     enum cause cause = cause_of_run(g->tree, g->v, run);
-    return run->state == RUN_BLOCKED &&
+    return run->state == RUN_BLOCKED && !is_for_anybody(g, run) &&
            (kept >> cause & 1 || (cause == CAUSE_TIMER && !thread->main));
 }
 

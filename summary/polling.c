@@ -6,6 +6,7 @@
 #include "base/minmax.h"
 #include "summary/path_words.h"
 #include "summary/rule_classes.h"
+#include "summary/waits_at.h"
 
 static const int64_t longest_sleep_ns =
     INT64_C(900) * NS_PER_MS;         /* a supervisor looks once a second */
@@ -94,13 +95,8 @@ struct polling polling_at(const struct scene *s, struct thread_group *group, uin
 
 bool polling_has_time_out(const struct scene *s, const struct thread_group *group, uint32_t node)
 {
-    for (size_t i = 0; i < group->n; i++)
-        for (size_t k = 0; k < group->threads[i]->thread->n_runs; k++) {
-            const struct run *run = &group->threads[i]->thread->runs[k];
-            if (run->state == RUN_BLOCKED && call_tree_of(s->g->tree, run->at) == node)
-                return holders_side(s->holders, run->at)->timed;
-        }
-    return false;
+    struct waits_at w = waits_at(s, group, node);
+    return waits_at_next(&w) && holders_side(s->holders, w.run->at)->timed;
 }
 
 void polling_add_asked(const struct scene *s, const struct thread_group *group,

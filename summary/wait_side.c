@@ -93,7 +93,8 @@ struct wait_side wait_side_of(const struct profile *p, struct view *v, struct sp
         return side;
     const char *function = waiting_function(stack, n);
     if (!function || !agrees(side.thing, function))
-        return (struct wait_side){.timed = side.timed, .inside = side.inside};
+        return (struct wait_side){
+            .timed = side.timed, .expired = side.expired, .inside = side.inside};
     return side;
 }
 

@@ -12,6 +12,7 @@
 #include "target/proc.h"
 #include "waits/peer_find.h"
 #include "waits/peer_socket.h"
+#include "waits/time_out.h"
 
 enum {
     MOST_WATCHED = 512,
@@ -105,23 +106,6 @@ static bool read_select(const struct peer_wait *w, struct watch_list *ret)
     }
     ret->all += all - n; /* any of these may be meant, too */
     return true;
-}
-
-bool peer_events_are_timed(const struct peer_wait *w)
-{
-    switch (w->number) {
-    case SYS_poll:
-        return (int32_t)(uint32_t)w->args[2] >= 0;
-    case SYS_ppoll:
-        return w->args[2] != 0;
-    case SYS_select:
-    case SYS_pselect6:
-        return w->args[4] != 0;
-    case SYS_epoll_pwait2:
-        return w->args[3] != 0;
-    default:
-        return (int32_t)(uint32_t)w->args[3] >= 0;
-    }
 }
 
 static bool read_watched(const struct peer_wait *w, struct watch_list *ret)
@@ -454,7 +438,7 @@ void peer_find_events(struct peer_looks *l, const struct peer_wait *w, struct pe
         want_again(l);
     if (!ret->later && all->n) {
         ret->side.thing = THING_EVENTS;
-        ret->side.timed = peer_events_are_timed(w);
+        ret->side.timed = time_out_is_given(w->number, w->args);
         ret->side.single = is_single(all, list);
         answer(l, all, list, &ret->side);
         find_holder(l, all, list, &ret->side);

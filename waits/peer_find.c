@@ -3,6 +3,7 @@
 #include <sys/syscall.h>
 
 #include "target/syscalls.h"
+#include "waits/time_out.h"
 
 enum { MOST_CALLS = 8 };
 /* A kind of wait: the calls in which a thread waits so, and what reads its other side. */
@@ -51,5 +52,5 @@ void peer_find(struct peer_looks *l, const struct peer_wait *w, struct peer_answ
         return;
     }
     peer_find_stream(l, w, ret);
-    ret->side.timed |= ret->side.thing && peer_events_are_timed(w);
+    ret->side.timed |= ret->side.thing && time_out_is_given(w->number, w->args);
 }

@@ -16,5 +16,3 @@ void peer_find_lock(struct peer_looks *l, const struct peer_wait *w, struct peer
 /* A call that reads or writes a descriptor: a pipe, a FIFO or a socket. */
 void peer_find_stream(struct peer_looks *l, const struct peer_wait *w, struct peer_answer *ret);
 void peer_find_events(struct peer_looks *l, const struct peer_wait *w, struct peer_answer *ret);
-/* Has W, an epoll, a poll or a select, a time-out? */
-bool peer_events_are_timed(const struct peer_wait *w);

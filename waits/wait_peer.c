@@ -13,6 +13,7 @@
 #include "waits/peer_find.h"
 #include "waits/peer_socket.h"
 #include "waits/recent_peers.h"
+#include "waits/time_out.h"
 
 enum {
     SHARE = 200, /* one part of the time is for looks */
@@ -192,10 +193,8 @@ static bool complete_recent(struct wait_peers *w, const struct blocked_call *cal
         return false;
     wait->side = recent->side;
     enum wait_thing thing = wait->side.thing;
-    if (thing == THING_EVENTS || (thing == THING_PIPE && syscall_polls(call->number))) {
-        struct peer_wait of = wait_of(w, call);
-        wait->side.timed = peer_events_are_timed(&of);
-    }
+    if (thing == THING_EVENTS || (thing == THING_PIPE && syscall_polls(call->number)))
+        wait->side.timed = time_out_is_given(call->number, call->args);
     return true;
 }
 

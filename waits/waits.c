@@ -6,6 +6,7 @@
 #include "base/minmax.h"
 #include "base/name_limiter.h"
 #include "waits/lock_names.h"
+#include "waits/time_out.h"
 #include "waits/wait_owner.h"
 #include "waits/wait_peer.h"
 #include "waits/wait_reason.h"
@@ -104,6 +105,14 @@ wait_id waits_describe(struct waits *w, const struct wait_sample *s)
 wait_id waits_describe_before(struct waits *w, const struct wait_sample *s)
 {
     return intern(w->profile, &s->target, wait_reason_blocked(w->profile, s, &w->files));
+}
+
+int64_t waits_time_out_ns(const struct wait_sample *s)
+{
+    const struct snapshot *at = &s->m->snapshot;
+    return at->state == THREAD_BLOCKED && s->recorded
+               ? time_out_end_ns(at->syscall, at->syscall_args, s->recorded, s->m->head.time_ns)
+               : 0;
 }
 
 /* ---- later ---- */

@@ -28,6 +28,9 @@ void waits_see_states(struct waits *w, uint32_t process, thread_id thread,
 wait_id waits_describe(struct waits *w, const struct wait_sample *s);
 /* What the thread of S, which waits for a CPU, was blocked in until it was woken. */
 wait_id waits_describe_before(struct waits *w, const struct wait_sample *s);
+/* When the time-out of the call that the thread of S is blocked in ends the wait (CLOCK_MONOTONIC),
+ * as if the call had begun when it was sampled; 0: it has none, or an unknown one. */
+int64_t waits_time_out_ns(const struct wait_sample *s);
 /* After the messages of a tick: reads locks again that have changed hands, and looks for other
  * sides whose turn it is. */
 void waits_look(struct waits *w);

@@ -265,6 +265,7 @@ static void on_sample(struct recording *r, struct target_process *s, const struc
     if (!built.left_out)
         thread_timeline_open(timeline, &m->head, built.at, built.settled,
                              run_state_of(m->snapshot.state), built.was_woken);
+    timeline->times_out_ns = built.times_out_ns;
     timeline->held_ns = m->head.held_ns;
     timeline->lost_ns = m->head.lost_ns;
     if (r->on_sample)

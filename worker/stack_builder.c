@@ -483,6 +483,7 @@ struct built_stack stack_builder_build(struct stack_builder *st, struct target_p
                                        .frozen = is_frozen(s, m)};
     ret.settled.stack = stack.ix ? stack : profile_push(st->profile, stack, st->not_shown);
     ret.at.wait = waits_describe(st->waits, &sample);
+    ret.times_out_ns = waits_time_out_ns(&sample);
     ret.at.stack = ret.at.wait.ix ? stack : ret.settled.stack;
     ret.was_woken = snapshot.state == THREAD_RUNNABLE && syscall_mostly_sleeps(snapshot.syscall);
     if (ret.was_woken)

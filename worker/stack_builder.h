@@ -26,9 +26,10 @@ struct built_stack {
     struct spot at; /* nothing: hidden */
     /* Of a thread that waits for a CPU: where it was if it proves not to have waited. */
     struct spot settled;
-    bool was_woken; /* it waits for a CPU, and SETTLED for what it was blocked in before */
-    bool left_out;  /* not asked for (--gil): no sample at all, nor missed time */
-    bool python;    /* it has Python frames */
+    bool was_woken;       /* it waits for a CPU, and SETTLED for what it was blocked in before */
+    int64_t times_out_ns; /* when its call's time-out ends the wait; 0: never, or unknown */
+    bool left_out;        /* not asked for (--gil): no sample at all, nor missed time */
+    bool python;          /* it has Python frames */
     /* Of a thread that waits for a CPU. */
     bool plain;           /* no native frame is below its Python frames */
     uint64_t python_hash; /* of those; 0: none */

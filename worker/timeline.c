@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/minmax.h"
 
 enum {
@@ -203,6 +204,32 @@ static struct bounds bounds_of(const struct thread_timeline *timeline, const str
                            m->time_ns - min_i64(gap_ns - gap_ns / 2, most_ns / 2)};
 }
 
+/* Did the time-out of TIMELINE's open sample end its wait?  The thread was woken WOKEN_NS before it
+ * ran.  The call began up to two intervals before the sample, so a wait that something else ended
+ * looks the same if that came in the last few ticks: of waits as long as these, one in five at
+ * most. */
+static bool timed_out(const struct thread_timeline *timeline, const struct message *m,
+                      const struct counted_since *since, int64_t woken_ns)
+{
+    enum { LEAST_INTERVALS = 16, LATE_NS = 2 * NS_PER_MS };
+    int64_t ends_ns = timeline->times_out_ns;
+    int64_t lasted_ns = m->time_ns - timeline->sampled_ns;
+    return ends_ns && since->known && since->runs && m->kind == MESSAGE_SAMPLE &&
+           lasted_ns >= LEAST_INTERVALS * m->interval_ns &&
+           ends_ns >= bounds_of(timeline, m).proven_ns - woken_ns - LATE_NS &&
+           ends_ns - 2 * m->interval_ns <= m->time_ns;
+}
+
+static wait_id expired(struct profile *p, wait_id id)
+{
+    const struct wait *wait = profile_see_wait(p, id);
+    if (!wait)
+        return id;
+    struct wait ret = *wait;
+    ret.side.timed = ret.side.expired = true;
+    return profile_wait(p, &ret);
+}
+
 /* The longest that the thread of TIMELINE, which has ended, is taken to have lived on after its
  * last sample.  One that lived for less than an interval was as likely found early as late. */
 static int64_t left_ns(const struct thread_timeline *timeline)
@@ -263,6 +290,8 @@ static void add_sample(struct thread_timeline *timeline, struct profile *p, cons
     if (wait_ns > 0)
         waiting = split_off_wait(p, timeline, run, wait_ns);
     add_until_changes(p, timeline, run, origin_ns);
+    if (run->state == RUN_BLOCKED && timed_out(timeline, m, &since, wait_ns))
+        run->at.wait = expired(p, run->at.wait);
     add_run(p, timeline->thread, run);
     add_run(p, timeline->thread, &waiting);
     add_run(p, timeline->thread, missed);
@@ -318,6 +347,7 @@ void thread_timeline_open(struct thread_timeline *timeline, const struct message
     timeline->n_changes = 0;
     timeline->settled = settled;
     timeline->state = state;
+    timeline->times_out_ns = 0;
     timeline->was_woken = was_woken;
     timeline->surely_waits = m->flags & SAMPLE_WAITS_UNASKED;
     timeline->seen_ns = timeline->sampled_ns = m->time_ns;

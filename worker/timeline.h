@@ -32,6 +32,9 @@ struct thread_timeline {
     enum run_state state;
     struct side_change *changes; /* of the open sample, by time */
     size_t n_changes, changes_capacity;
+    /* When the call's time-out ends its wait, at the latest; 0: never, or unknown.  It is set once
+     * the sample is open. */
+    int64_t times_out_ns;
     bool was_woken;    /* it waits for a CPU at the end of a call that waits */
     bool surely_waits; /* the counts proved that it waits for a CPU */
     struct cpu_waits cpu_waits;

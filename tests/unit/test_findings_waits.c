@@ -201,86 +201,6 @@ START_TEST(the_process_at_the_other_end_of_a_connection_is_told)
 }
 END_TEST
 
-/* Main waits N times in 4 s for the other end of a connection, by WAIT. */
-static void judge_answers(const char *wait, uint32_t n)
-{
-    setup();
-    builder_run(&b, lead, wait, 3900, 0);
-    builder_run(&b, lead, "post@/src/a.py:1:2", 100, 100);
-    profile_get_thread(b.p, lead)->runs[0].waits = n;
-    judge(4000);
-}
-
-START_TEST(a_delay_that_is_known_is_told)
-{
-    static const char tcp[] = "post@/src/a.py:1:2 > recvfrom 10.0.0.2:5433 [blocked]";
-    judge_answers(tcp, 95);
-    ck_assert(is_said("Each takes 41 ms, as long as TCP delays an acknowledgement: if a message is "
-                      "sent in parts, its rest waits for one. TCP_NODELAY or a single send()"));
-    teardown();
-    judge_answers(tcp, 40); /* 100 ms each: an answer takes its time */
-    ck_assert(is_said("main waits 98%") && !is_said("Each takes"));
-    teardown();
-    judge_answers("post@/src/a.py:1:2 > read pipe [blocked]", 95);
-    ck_assert(is_said("main waits 98%") && !is_said("Each takes"));
-    teardown();
-}
-END_TEST
-
-#define LOST                                                                                       \
-    ": UDP does not report a lost question or answer, and the caller waits for its time-out. In"
-#define MAYBE                                                                                      \
-    ": UDP does not report a lost question or answer, and the caller waits for its time-out."
-
-/* Main waits in STACK for N ports of a name server, from PORT on, for WAITS_MS of 4 s. */
-static void judge_datagrams(const char *stack, uint32_t port, int n, bool timed, int64_t waits_ms)
-{
-    struct blocker peer = {
-        .kind = BLOCKER_PEER, .thing = THING_SOCKET, .net = NET_UDP, .port = port};
-    setup();
-    peer.host = profile_string(b.p, "10.0.0.2");
-    struct wait_side side = {.thing = THING_EVENTS, .timed = timed};
-    for (int i = 0; i < n; i++, peer.port++)
-        side.list = profile_list_blocker(b.p, &peer, side.list);
-    builder_polls(&b, lead, stack, &side, waits_ms);
-    if (waits_ms < 4000) {
-        builder_run(&b, lead, "look_up@/src/a.py:1:2", 4000 - waits_ms, 4000 - waits_ms);
-        profile_get_thread(b.p, lead)->runs[0].waits = 3;
-    }
-    judge(4000);
-}
-
-/* A poll for one descriptor; of several nobody can say for which it is. */
-START_TEST(a_datagram_that_may_be_lost_is_told)
-{
-    static const char look_up[] = "look_up@/src/a.py:1:2";
-    for (int n = 1; n <= 2; n++) {
-        judge_datagrams(look_up, 53, n, true, 3900);
-        ck_assert(is_said("Each takes 1.3 s" LOST) == (n == 1));
-        teardown();
-    }
-    judge_datagrams(look_up, 53, 1, true, 4000); /* all of the time in one wait */
-    assert_told(0, "none_ran", "Each takes 4.0 s" LOST);
-    teardown();
-    judge_datagrams("look_up@/src/a.py:1:2 > getaddrinfo!libc.so.6 > __res_context_send!libc.so.6",
-                    5353, 1, true, 3900);
-    ck_assert(is_said("Each takes 1.3 s" LOST));
-    teardown();
-}
-END_TEST
-
-/* It may come once a second, without a question. */
-START_TEST(who_waits_for_datagrams_need_not_have_asked)
-{
-    judge_datagrams("receive@/src/a.py:1:2", 9000, 1, true, 3900);
-    ck_assert(is_said("Each takes 1.3 s" MAYBE) && !is_said(LOST));
-    teardown();
-    judge_datagrams("receive@/src/a.py:1:2", 9000, 1, false, 3900);
-    ck_assert(is_said("main waits 98%") && !is_said("Each takes"));
-    teardown();
-}
-END_TEST
-
 START_TEST(who_polls_and_goes_on_waits_there)
 {
     static const struct wait_side one = {.thing = THING_EVENTS, .single = true};
@@ -682,11 +602,9 @@ CHECK_MAIN("findings_waits", 20, a_loop_that_waits_for_one_child_is_told_as_such
            what_the_process_at_the_other_end_does_is_told,
            the_process_at_the_other_end_of_a_connection_is_told,
            a_server_is_not_kept_by_its_clients, who_may_wake_a_thread_in_a_futex_is_told,
-           a_delay_that_is_known_is_told, who_waits_for_datagrams_need_not_have_asked,
-           a_datagram_that_may_be_lost_is_told, who_polls_and_goes_on_waits_there,
-           who_waits_for_its_turn_to_poll_does_not_stall, the_handler_of_a_busy_loop_is_named,
-           alike_loops_that_never_wait_are_told, a_loop_that_never_waits_is_told,
-           a_loop_of_the_programs_own_that_never_waits_is_told,
+           who_polls_and_goes_on_waits_there, who_waits_for_its_turn_to_poll_does_not_stall,
+           the_handler_of_a_busy_loop_is_named, alike_loops_that_never_wait_are_told,
+           a_loop_that_never_waits_is_told, a_loop_of_the_programs_own_that_never_waits_is_told,
            where_main_is_idle_the_threads_that_serve_are_told_of,
            where_nothing_stands_out_the_largest_ends_are_told,
            a_wait_for_a_lock_is_told_beside_a_sleep, two_long_waits_are_both_told,

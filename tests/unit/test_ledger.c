@@ -257,6 +257,19 @@ START_TEST(who_is_kept_from_work_meanwhile_comes_next_too)
 }
 END_TEST
 
+/* A thread that waits for whoever connects is kept from nothing. */
+START_TEST(who_waits_for_clients_ends_no_wait)
+{
+    setup();
+    struct wait_side side = {.thing = THING_SOCKET, .blocker = {.kind = BLOCKER_LISTENER}};
+    builder_run(&b, lead, "f@/src/a.py:1:3 > wait_for!/src/w.so > futex [blocked]", END_MS, 0);
+    builder_polls(&b, builder_thread(&b, WORKER, "door"), "open@/src/a.py:5:6", &side, END_MS);
+    account();
+    assert_rows("4000 main condition: f a.py:3 > wait_for > [futex]");
+    teardown();
+}
+END_TEST
+
 /* A main thread that sleeps looks after others: its sleep ends no wait of theirs. */
 START_TEST(a_main_thread_that_sleeps_ends_no_wait)
 {
@@ -647,9 +660,10 @@ CHECK_MAIN("ledger", 20, what_several_leading_threads_save_is_bounded, waits_for
            who_waits_for_others_outside_comes_next, who_has_nothing_to_do_ends_no_wait,
            a_wait_for_a_process_ends_in_its_main_thread,
            which_thread_of_a_process_works_is_not_read,
-           who_is_kept_from_work_meanwhile_comes_next_too, a_wait_for_children_ends_in_what_they_do,
-           a_place_has_a_row_for_each_cause, the_other_side_is_that_of_the_rows_cause,
-           whoever_only_looks_after_others_does_not_lead, causes_are_told_by_where_the_stack_ends,
-           a_main_thread_that_sleeps_ends_no_wait, a_wait_for_commands_in_turn_ends_in_each,
-           who_works_for_one_on_the_way_comes_next, waits_as_short_as_a_message_are_its_price,
+           who_is_kept_from_work_meanwhile_comes_next_too, who_waits_for_clients_ends_no_wait,
+           a_wait_for_children_ends_in_what_they_do, a_place_has_a_row_for_each_cause,
+           the_other_side_is_that_of_the_rows_cause, whoever_only_looks_after_others_does_not_lead,
+           causes_are_told_by_where_the_stack_ends, a_main_thread_that_sleeps_ends_no_wait,
+           a_wait_for_commands_in_turn_ends_in_each, who_works_for_one_on_the_way_comes_next,
+           waits_as_short_as_a_message_are_its_price,
            who_waits_for_another_machine_waits_for_nobody_here)

@@ -521,14 +521,45 @@ START_TEST(a_sleep_goes_on_through_a_pause)
 }
 END_TEST
 
-CHECK_MAIN("timeline", 20, a_pause_takes_no_time, a_sleep_goes_on_through_a_pause,
-           mark_of_no_stack_stays, sample_held_so_far_is_there_once, waiting_is_shown_as_counted,
-           long_wait_is_not_in_doubt, samples_share_the_gap_between_them,
-           events_come_without_those_of_stops, gap_without_proof_is_missed,
-           gap_is_measured_by_the_rate_of_its_time, state_counts_where_the_kernel_does_not,
-           state_counts_from_the_last_sample_to_the_end, state_counts_where_samples_are_left_out,
-           counts_of_a_birth_begin_at_0, counts_of_a_birth_are_added_once, proof_covers_any_gap,
-           counts_that_lag_add_up, holds_are_not_counted_as_time_off_the_cpu,
-           wait_after_a_sleep_ends_its_stretch, waits_of_several_runs_are_not_placed,
-           wait_that_does_not_end_is_counted, wait_of_a_thread_that_was_woken_is_less_in_doubt,
+/* Blocked from 0 ms on with a time-out at DUE_MS, found last at UNTIL_MS, and running at 510 ms,
+ * when it has been put on a CPU RUNS times after it waited for that for WOKEN_MS. */
+static bool expires(int64_t due_ms, int64_t until_ms, uint64_t runs, uint64_t woken_ms)
+{
+    set_up();
+    struct spot asleep = in_wait(&(struct wait){.kind = WAIT_CALL});
+    struct message first = at(0, 0, 100, 10);
+    struct message next = at(510, until_ms, 100, 10 + woken_ms);
+    next.sched.runs += runs;
+    next.repeats = 50;
+    thread_timeline_open(&timeline, &first, asleep, asleep, RUN_BLOCKED, false);
+    timeline.times_out_ns = due_ms ? ORIGIN + due_ms * MS : 0;
+    thread_timeline_close(&timeline, profile, &next, ORIGIN);
+    const struct profile_thread *t = profile_see_thread(profile, timeline.thread);
+    ck_assert_uint_gt(t->n_runs, 0);
+    return profile_see_wait(profile, t->runs[0].at.wait)->side.expired;
+}
+
+START_TEST(a_wait_that_ends_with_its_time_out_is_marked)
+{
+    ck_assert(expires(505, 500, 1, 0));
+    ck_assert(expires(515, 500, 1, 0));  /* it began up to two ticks before it was found */
+    ck_assert(!expires(495, 500, 1, 0)); /* it went on behind that */
+    ck_assert(!expires(540, 500, 1, 0)); /* something else ended it */
+    ck_assert(!expires(0, 500, 1, 0));
+    ck_assert(!expires(505, 500, 0, 0)); /* it goes on */
+    ck_assert(expires(480, 500, 1, 30)); /* woken by it, and then it waited for a CPU */
+}
+END_TEST
+
+CHECK_MAIN("timeline", 20, a_wait_that_ends_with_its_time_out_is_marked, a_pause_takes_no_time,
+           a_sleep_goes_on_through_a_pause, mark_of_no_stack_stays,
+           sample_held_so_far_is_there_once, waiting_is_shown_as_counted, long_wait_is_not_in_doubt,
+           samples_share_the_gap_between_them, events_come_without_those_of_stops,
+           gap_without_proof_is_missed, gap_is_measured_by_the_rate_of_its_time,
+           state_counts_where_the_kernel_does_not, state_counts_from_the_last_sample_to_the_end,
+           state_counts_where_samples_are_left_out, counts_of_a_birth_begin_at_0,
+           counts_of_a_birth_are_added_once, proof_covers_any_gap, counts_that_lag_add_up,
+           holds_are_not_counted_as_time_off_the_cpu, wait_after_a_sleep_ends_its_stretch,
+           waits_of_several_runs_are_not_placed, wait_that_does_not_end_is_counted,
+           wait_of_a_thread_that_was_woken_is_less_in_doubt,
            a_lock_changes_hands_while_a_thread_waits)
