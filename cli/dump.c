@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/minmax.h"
 #include "cli/dump_locks.h"
 #include "cli/dump_look.h"
 #include "cli/dump_places.h"
@@ -105,6 +106,7 @@ static void on_sample(void *ctx, thread_id thread, const struct sample_message *
         .gil = s->gil,
         .complete = s->complete,
         .at = s->at,
+        .time_out_ns = s->times_out_ns ? max_i64(s->times_out_ns - m->head.time_ns, 1) : 0,
     };
     memcpy(d->python_threads, s->python_threads, sizeof d->python_threads);
     describe_call(d, m);

@@ -131,6 +131,8 @@ static void write_times(struct json *j, const struct dump *d, const struct dumpe
     }
     if (json_known(j, "moved", d->places != NULL))
         json_bool(j, dump_places_moved(d->places, t));
+    if (json_known(j, "times_out_in_s", t->time_out_ns > 0))
+        json_number(j, seconds(t->time_out_ns));
     enum spin_kind spins = t->state == THREAD_BLOCKED ? SPIN_NONE : dump_words_spin(d, t);
     json_string_field(j, "spins", spins == SPIN_NONE ? NULL : spinning_keys[spins]);
     if (json_known(j, "spun", d->places != NULL))

@@ -86,6 +86,16 @@ bool dump_words_is_frozen(const struct dump *d, const struct dumped *t)
     return is_of_kind(d, t, WAIT_FROZEN);
 }
 
+/* A loop that looks around several times a second tells nothing by that.  Most calls count from
+ * their beginning on, which may be long ago. */
+static void add_time_out(const struct dumped *t, struct text *out)
+{
+    if (t->time_out_ns < NS_PER_S)
+        return;
+    text_add(out, ", times out within ");
+    dump_words_time(t->time_out_ns, out);
+}
+
 static void add_blocked(const struct dump *d, const struct dumped *t,
                         const struct dump_style *style, bool numbered, struct text *out)
 {
@@ -97,6 +107,8 @@ static void add_blocked(const struct dump *d, const struct dumped *t,
     dump_waits_add(d, t, numbered, out);
     if (out->len == before)
         add_call(d, t, style, out);
+    if (numbered)
+        add_time_out(t, out);
 }
 
 enum spin_kind dump_words_spin(const struct dump *d, const struct dumped *t)

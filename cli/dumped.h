@@ -24,6 +24,7 @@ struct dumped {
     uint64_t args[6];
     uint64_t runs; /* its run count when captured; 0: unknown, or it has run for that */
     struct schedstat first, last; /* its counts at its first and its last look; 0: unknown */
+    int64_t time_out_ns;          /* so soon its time-out ends its call; 0: never, or unknown */
     char object[256];             /* the link of a file descriptor in args[0]; "" */
     char wchan[64];               /* "": not known */
     struct py_gil_state gil;

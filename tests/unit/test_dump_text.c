@@ -216,6 +216,25 @@ START_TEST(a_wait_has_its_meaning)
 }
 END_TEST
 
+/* What of a time-out is left is told, but of one that is over soon. */
+START_TEST(a_time_out_is_told)
+{
+    for (int seconds = 0; seconds <= 28; seconds += 28) {
+        setup();
+        thread_id main = builder_thread(&b, PID, NULL);
+        builder_run(&b, main, "ask!app > poll [blocked]", LOOK_MS, 0);
+        look();
+        struct dumped *t = add(main, THREAD_BLOCKED, 0);
+        t->syscall = SYS_poll;
+        t->time_out_ns = seconds ? seconds * (int64_t)NS_PER_S : 900 * (int64_t)NS_PER_MS;
+        shown();
+        assert_has(seconds ? "\n10 main           in poll, times out within 28.0 s\n"
+                           : "\n10 main           in poll\n");
+        teardown();
+    }
+}
+END_TEST
+
 START_TEST(the_rest_of_a_loop_is_idle)
 {
     setup();
@@ -442,7 +461,8 @@ CHECK_MAIN("dump_text", 20, a_thread_that_runs_has_its_share_of_the_time,
            a_frozen_thread_is_in_no_call, a_background_job_that_reads_is_told_another_way,
            a_stopped_thread_has_the_way_on, a_thread_without_a_cpu_waits_for_one,
            a_thread_that_moved_has_the_places_of_the_whole_look, a_wait_has_its_meaning,
-           the_rest_of_a_loop_is_idle, a_thread_that_stayed_in_one_function_has_none,
+           a_time_out_is_told, the_rest_of_a_loop_is_idle,
+           a_thread_that_stayed_in_one_function_has_none,
            a_thread_that_did_not_stop_is_said_to_be_of_an_earlier_look,
            who_holds_a_lock_is_named_in_the_line, a_deadlock_comes_first,
            a_circle_that_may_end_is_no_deadlock, who_waits_behind_a_circle_is_named_below_it,
