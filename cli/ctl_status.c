@@ -27,7 +27,7 @@ struct status {
 };
 
 /* The part of the time that samples stand for, of threads that are more than idle; as
- * summary/seen.h counts at the end. */
+ * summary/coverage.h counts at the end. */
 static double seen_so_far(const struct profile *p)
 {
     int64_t seen_ns = 0;

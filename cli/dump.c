@@ -32,7 +32,7 @@ enum {
     LOOKS_HZ = 18,          /* nine or ten looks in it: a thread is held twelve times at most */
 };
 
-static void describe_call(struct dumped *d, const struct sample_message *m)
+static void describe_call(struct dump_thread *d, const struct sample_message *m)
 {
     const struct snapshot *s = &m->snapshot;
     d->syscall = s->syscall;
@@ -47,13 +47,13 @@ static void describe_call(struct dumped *d, const struct sample_message *m)
     text_release(&object);
 }
 
-static struct dumped *find(const struct dump *dump, thread_id thread)
+static struct dump_thread *find(const struct dump *dump, thread_id thread)
 {
     uint64_t at;
     return map_get(&dump->by_thread, thread.ix, &at) ? &dump->threads[at] : NULL;
 }
 
-static struct dumped *add(struct dump *dump, thread_id thread)
+static struct dump_thread *add(struct dump *dump, thread_id thread)
 {
     dump->threads =
         array_reserve(dump->threads, &dump->capacity, dump->n + 1, sizeof *dump->threads);
@@ -61,7 +61,7 @@ static struct dumped *add(struct dump *dump, thread_id thread)
     return &dump->threads[dump->n++];
 }
 
-static void keep_arguments(struct dumped *d, const struct built_stack *s)
+static void keep_arguments(struct dump_thread *d, const struct built_stack *s)
 {
     if (!s->locals || !s->locals->n)
         return;
@@ -74,7 +74,7 @@ static void keep_arguments(struct dumped *d, const struct built_stack *s)
 
 /* The shot calls again for a thread whose stack was not complete.  A sample without a stack
  * replaces none that has one. */
-static bool is_better(const struct dumped *had, const struct sample_message *m)
+static bool is_better(const struct dump_thread *had, const struct sample_message *m)
 {
     return !(had->shot && had->complete) && !(had->sampled && m->head.flags & SAMPLE_NO_STACK);
 }
@@ -83,17 +83,17 @@ static void on_sample(void *ctx, thread_id thread, const struct sample_message *
                       const struct built_stack *s)
 {
     struct dump *dump = ctx;
-    struct dumped *had = find(dump, thread);
+    struct dump_thread *had = find(dump, thread);
     struct schedstat first = had ? had->first : m->head.sched;
     if (had && !is_better(had, m)) {
         had->last = m->head.sched;
         return;
     }
-    struct dumped *d = had ? had : add(dump, thread);
+    struct dump_thread *d = had ? had : add(dump, thread);
     const struct profile_thread *t = profile_see_thread(dump->profile, thread);
     if (had)
-        dumped_release(had);
-    *d = (struct dumped){
+        dump_thread_release(had);
+    *d = (struct dump_thread){
         .thread = thread,
         .pid = profile_see_process(dump->profile, t->process)->pid,
         .tid = m->head.tid,
@@ -122,19 +122,19 @@ static void add_missing(struct dump *dump)
         const struct profile_thread *t = profile_see_thread(dump->profile, (thread_id){i});
         if (find(dump, (thread_id){i}))
             continue;
-        struct dumped *d = add(dump, (thread_id){i});
-        *d = (struct dumped){.thread = {i},
-                             .pid = profile_see_process(dump->profile, t->process)->pid,
-                             .tid = t->tid,
-                             .gil = {.gil = PY_GIL_ABSENT}};
+        struct dump_thread *d = add(dump, (thread_id){i});
+        *d = (struct dump_thread){.thread = {i},
+                                  .pid = profile_see_process(dump->profile, t->process)->pid,
+                                  .tid = t->tid,
+                                  .gil = {.gil = PY_GIL_ABSENT}};
         (void)dump_proc_read(d);
     }
 }
 
 static int by_process_and_tid(const void *a, const void *b)
 {
-    const struct dumped *x = a;
-    const struct dumped *y = b;
+    const struct dump_thread *x = a;
+    const struct dump_thread *y = b;
     if (x->pid != y->pid)
         return x->pid < y->pid ? -1 : 1;
     if ((x->tid == x->pid) != (y->tid == y->pid))
@@ -209,7 +209,7 @@ static void look(const struct options *o, struct dump *dump, const struct proces
         dump_tasks_read(dump, processes);
     dump_tasks_link(dump);
     for (size_t i = 0; i < dump->n; i++)
-        dumped_read_wchan(&dump->threads[i]);
+        dump_thread_read_wchan(&dump->threads[i]);
     dump_look_settle(dump);
     dump_look_end(dump);
     struct view_options view = o->view;
@@ -220,7 +220,7 @@ static void look(const struct options *o, struct dump *dump, const struct proces
         dump->places = dump_places_new(dump->profile, &o->view);
     dump_waits_find(dump);
     dump_locks_name(dump, processes);
-    dumped_call(dump);
+    dump_thread_call(dump);
 }
 
 static int write_dump(const struct options *o, struct dump *dump)
@@ -295,7 +295,7 @@ int dump_main(const struct options *o)
         code = EXIT_NO_SAMPLE;
     }
     for (size_t i = 0; i < dump.n; i++)
-        dumped_release(&dump.threads[i]);
+        dump_thread_release(&dump.threads[i]);
     free(dump.threads);
     map_release(&dump.by_thread);
     free(dump.deadlocks);

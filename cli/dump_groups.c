@@ -27,7 +27,7 @@ enum {
 
 static int order_of(struct dump *d, size_t i)
 {
-    const struct dumped *t = &d->threads[i];
+    const struct dump_thread *t = &d->threads[i];
     size_t n = 0;
     const struct shown_frame *stack = view_stack(d->view, t->at, &n);
     bool linked = i < d->waits.n;
@@ -37,7 +37,7 @@ static int order_of(struct dump *d, size_t i)
         return ORDER_GONE;
     if (linked && d->waits.items[i].behind)
         return ORDER_BEHIND;
-    if (dumped_launches(d, t))
+    if (dump_thread_launches(d, t))
         return ORDER_LAUNCHER;
     if (t->tid == t->pid || t->state != THREAD_BLOCKED || t->gil.gil == PY_GIL_HOLDING)
         return ORDER_MAIN;
@@ -80,7 +80,7 @@ static void add_member(struct dump_groups *all, struct index *index, struct dump
 static void add_thread(struct dump *d, size_t i, const struct dump_style *style,
                        struct dump_groups *all, struct index *index)
 {
-    const struct dumped *t = &d->threads[i];
+    const struct dump_thread *t = &d->threads[i];
     struct dump_group g = {.order = order_of(d, i)};
     struct text state = {0};
     text_add(&state, "");
@@ -110,7 +110,7 @@ static int by_order(const void *a, const void *b)
 static void add_arguments(struct dump *d, const struct dump_style *style, struct dump_groups *all,
                           struct dump_group *g)
 {
-    const struct dumped *t = &d->threads[g->members[0]];
+    const struct dump_thread *t = &d->threads[g->members[0]];
     const struct dump_members members = {g->members, g->n};
     text_clear(&g->stack);
     text_add(&g->stack, "");
@@ -144,7 +144,7 @@ void dump_groups_release(struct dump_groups *g)
 
 /* ---- their first lines ---- */
 
-static const struct dumped *member(const struct dump *d, const struct dump_group *g, size_t i)
+static const struct dump_thread *member(const struct dump *d, const struct dump_group *g, size_t i)
 {
     return &d->threads[g->members[i]];
 }
@@ -180,7 +180,7 @@ static void add_label(const struct dump *d, const struct dump_group *g, struct t
     struct text label = {0};
     struct text common = {0};
     if (g->n == 1)
-        dumped_add_label(d, member(d, g, 0), true, &label);
+        dump_thread_add_label(d, member(d, g, 0), true, &label);
     else if (add_common_name(d, g, &common))
         text_addf(&label, "%zu x %s", g->n, common.s);
     else
@@ -202,7 +202,7 @@ static struct group_counts count(const struct dump *d, const struct dump_group *
 {
     struct group_counts c = {0};
     for (size_t i = 0; i < g->n; i++) {
-        const struct dumped *t = member(d, g, i);
+        const struct dump_thread *t = member(d, g, i);
         c.ran += t->ran;
         c.counted += t->counted && !t->ended;
         c.blocked += t->sampled && t->state == THREAD_BLOCKED;
@@ -298,7 +298,7 @@ static void add_ranks(const struct dump *d, const struct dump_group *g, size_t m
 {
     long *ranks = xcalloc(g->n, sizeof *ranks);
     size_t n = 0;
-    while (n < g->n && (ranks[n] = dumped_rank(d, member(d, g, n))) >= 0)
+    while (n < g->n && (ranks[n] = dump_thread_rank(d, member(d, g, n))) >= 0)
         n++;
     if (n == g->n) {
         text_add(out, "in rank ");
@@ -313,7 +313,7 @@ static void add_names(const struct dump *d, const struct dump_group *g, size_t m
 {
     for (size_t i = 0; i < g->n && i < most; i++) {
         text_add(out, i ? ", " : "");
-        dumped_add_label(d, member(d, g, i), true, out);
+        dump_thread_add_label(d, member(d, g, i), true, out);
     }
     if (g->n > most)
         text_addf(out, " and %zu more", g->n - most);
@@ -368,7 +368,7 @@ static void add_places(const struct dump *d, const struct dump_group *g,
 static void add_line_of_meaning(const struct dump *d, const struct dump_group *g,
                                 const struct dump_style *style, struct text *out)
 {
-    const struct dumped *t = member(d, g, 0);
+    const struct dump_thread *t = member(d, g, 0);
     size_t n = 0;
     const struct shown_frame *stack = view_stack(d->view, t->at, &n);
     const char *meaning = t->state == THREAD_BLOCKED ? meaning_of_stack(stack, n) : NULL;

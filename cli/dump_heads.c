@@ -10,19 +10,19 @@
 #include "cli/number_ranges.h"
 
 enum {
-    ALIKE = 3,      /* so many processes of one program are one line */
-    MOST_NAMED = 3, /* of those that do the same */
-    MOST_DEEDS = 4, /* of alike processes; the rarest, and the most frequent */
+    ALIKE = 3,       /* so many processes of one program are one line */
+    MOST_NAMED = 3,  /* of those that do the same */
+    MOST_STATES = 4, /* of alike processes; the rarest, and the most frequent */
 };
 
 /* The processes that run one program with the same arguments, but for numbers. */
-struct head {
+struct process_line {
     size_t *firsts; /* of each process its first thread, in the dump's order */
     size_t n, capacity;
     struct text command; /* "train.py --local_rank=*": with a star for a number that differs */
 };
-struct heads {
-    struct head *items;
+struct process_lines {
+    struct process_line *items;
     size_t n, capacity;
 };
 
@@ -66,7 +66,7 @@ static bool merge_commands(const char *known, const char *command, struct text *
     return *known == *command;
 }
 
-static struct head *head_of(struct heads *h, const char *command)
+static struct process_line *line_for(struct process_lines *h, const char *command)
 {
     struct text merged = {0};
     size_t i = 0;
@@ -74,7 +74,7 @@ static struct head *head_of(struct heads *h, const char *command)
         i++;
     if (i == h->n) {
         h->items = array_reserve(h->items, &h->capacity, h->n + 1, sizeof *h->items);
-        h->items[h->n++] = (struct head){0};
+        h->items[h->n++] = (struct process_line){0};
         text_clear(&merged);
         text_add(&merged, command);
     }
@@ -83,21 +83,22 @@ static struct head *head_of(struct heads *h, const char *command)
     return &h->items[i];
 }
 
-static void add_process(struct heads *h, const char *command, size_t thread)
+static void add_process(struct process_lines *h, const char *command, size_t thread)
 {
-    struct head *head = head_of(h, command);
-    head->firsts = array_reserve(head->firsts, &head->capacity, head->n + 1, sizeof *head->firsts);
-    head->firsts[head->n++] = thread;
+    struct process_line *alike = line_for(h, command);
+    alike->firsts =
+        array_reserve(alike->firsts, &alike->capacity, alike->n + 1, sizeof *alike->firsts);
+    alike->firsts[alike->n++] = thread;
 }
 
-static void find_heads(const struct dump *d, struct heads *h)
+static void find_lines(const struct dump *d, struct process_lines *h)
 {
     for (size_t i = 0; i < d->n; i++)
         if (is_first(d, i))
             add_process(h, command_of(d, i), i);
 }
 
-static void release(struct heads *h)
+static void release(struct process_lines *h)
 {
     for (size_t i = 0; i < h->n; i++) {
         text_release(&h->items[i].command);
@@ -158,11 +159,11 @@ static void shorten_program(struct text *line, size_t start)
 }
 
 /* "28095 ./dead: 5 threads, none of them ran in the 0.5 s of this look", or "64 x ./dead: …" */
-static void add_line(const struct dump *d, const struct head *head, size_t n, const size_t *firsts,
-                     const struct dump_style *style, struct text *out)
+static void add_line(const struct dump *d, const struct process_line *alike, size_t n,
+                     const size_t *firsts, const struct dump_style *style, struct text *out)
 {
     const struct profile_process *p = process_of(d, *firsts);
-    long rank = dumped_rank(d, &d->threads[*firsts]);
+    long rank = dump_thread_rank(d, &d->threads[*firsts]);
     struct thread_count c = {0};
     struct text who = {0};
     struct text line = {0};
@@ -175,7 +176,7 @@ static void add_line(const struct dump *d, const struct head *head, size_t n, co
     if (n == 1 && rank >= 0 && profile_process_count(d->profile) > 1)
         text_addf(&line, "rank%ld ", rank);
     size_t start = line.len;
-    const char *command = n == 1 ? command_of(d, *firsts) : head->command.s;
+    const char *command = n == 1 ? command_of(d, *firsts) : alike->command.s;
     text_add_tame(&line, command, strlen(command));
     add_who_ran(d, &c, n == 1 ? proc_thread_count(p->pid) : 0, style, &who);
     if (style->full && p->python_version.ix) {
@@ -202,7 +203,7 @@ static bool add_ranks(const struct dump *d, const size_t *firsts, size_t n, size
 {
     long *ranks = xcalloc(n, sizeof *ranks);
     size_t known = 0;
-    while (known < n && (ranks[known] = dumped_rank(d, &d->threads[firsts[known]])) >= 0)
+    while (known < n && (ranks[known] = dump_thread_rank(d, &d->threads[firsts[known]])) >= 0)
         known++;
     if (known == n) {
         text_add(out, "rank ");
@@ -223,7 +224,7 @@ static void add_pids(const struct dump *d, const size_t *firsts, size_t n, size_
 }
 
 /* The states of the main threads of some alike processes. */
-struct deed {
+struct main_state {
     struct text place; /* without its line, as which they are compared */
     struct text words;
     size_t *firsts;
@@ -231,39 +232,40 @@ struct deed {
     bool launches;
 };
 
-static void add_deed(const struct dump *d, size_t first, const struct dump_style *style,
-                     struct deed *deeds, size_t *n)
+static void add_main_state(const struct dump *d, size_t first, const struct dump_style *style,
+                           struct main_state *states, size_t *n)
 {
-    const struct dumped *t = &d->threads[first];
-    struct deed made = {.launches = dumped_launches(d, t)};
+    const struct dump_thread *t = &d->threads[first];
+    struct main_state made = {.launches = dump_thread_launches(d, t)};
     size_t i = 0;
     text_add(&made.place, "");
     dump_words_state(d, t, style, false, &made.place);
     text_add(&made.words, made.place.s);
     dump_words_place(d, t, false, &made.place);
     dump_words_place(d, t, true, &made.words);
-    while (i < *n && !str_eq(deeds[i].place.s, made.place.s))
+    while (i < *n && !str_eq(states[i].place.s, made.place.s))
         i++;
-    struct deed *deed = &deeds[i];
+    struct main_state *state = &states[i];
     if (i == *n) {
-        *deed = made;
+        *state = made;
         ++*n;
     } else {
-        if (!str_eq(deed->words.s, made.words.s)) {
-            text_clear(&deed->words);
-            text_add(&deed->words, deed->place.s);
+        if (!str_eq(state->words.s, made.words.s)) {
+            text_clear(&state->words);
+            text_add(&state->words, state->place.s);
         }
         text_release(&made.place);
         text_release(&made.words);
     }
-    deed->firsts = array_reserve(deed->firsts, &deed->capacity, deed->n + 1, sizeof *deed->firsts);
-    deed->firsts[deed->n++] = first;
+    state->firsts =
+        array_reserve(state->firsts, &state->capacity, state->n + 1, sizeof *state->firsts);
+    state->firsts[state->n++] = first;
 }
 
 static int by_number(const void *a, const void *b)
 {
-    const struct deed *x = a;
-    const struct deed *y = b;
+    const struct main_state *x = a;
+    const struct main_state *y = b;
     if (x->launches != y->launches)
         return x->launches ? 1 : -1;
     if (x->n != y->n)
@@ -272,80 +274,80 @@ static int by_number(const void *a, const void *b)
 }
 
 /* "  rank 13: in read of /data/x, load_batch train.py:5" */
-static void add_deed_line(const struct dump *d, const struct deed *deed, bool ranks,
-                          struct text *out)
+static void add_state_line(const struct dump *d, const struct main_state *state, bool ranks,
+                           struct text *out)
 {
     text_add(out, "  ");
-    if (deed->n > MOST_NAMED)
-        text_addf(out, "%zu %s", deed->n, ranks ? "ranks" : "processes");
-    else if (!add_ranks(d, deed->firsts, deed->n, deed->n, out))
-        add_pids(d, deed->firsts, deed->n, deed->n, out);
+    if (state->n > MOST_NAMED)
+        text_addf(out, "%zu %s", state->n, ranks ? "ranks" : "processes");
+    else if (!add_ranks(d, state->firsts, state->n, state->n, out))
+        add_pids(d, state->firsts, state->n, state->n, out);
     text_add(out, ": ");
-    if (deed->n > 1)
-        dump_words_plural(deed->words.s, out);
+    if (state->n > 1)
+        dump_words_plural(state->words.s, out);
     else
-        text_add(out, deed->words.s);
+        text_add(out, state->words.s);
     text_add(out, "\n");
 }
 
-/* Says what HEAD's main threads do, the rarest first: the others may wait for a process that does
+/* Says what ALIKE's main threads do, the rarest first: the others may wait for a process that does
  * something else. */
-static void add_deeds(const struct dump *d, const struct head *head, bool ranks,
-                      const struct dump_style *style, struct text *out)
+static void add_main_states(const struct dump *d, const struct process_line *alike, bool ranks,
+                            const struct dump_style *style, struct text *out)
 {
-    struct deed *deeds = xcalloc(head->n, sizeof *deeds);
+    struct main_state *states = xcalloc(alike->n, sizeof *states);
     size_t n = 0;
     size_t left_out = 0;
-    for (size_t i = 0; i < head->n; i++)
-        add_deed(d, head->firsts[i], style, deeds, &n);
-    qsort(deeds, n, sizeof *deeds, by_number);
+    for (size_t i = 0; i < alike->n; i++)
+        add_main_state(d, alike->firsts[i], style, states, &n);
+    qsort(states, n, sizeof *states, by_number);
     for (size_t i = 0; i < n; i++) {
-        if (i < MOST_DEEDS - 1 || i + 1 == n)
-            add_deed_line(d, &deeds[i], ranks, out);
+        if (i < MOST_STATES - 1 || i + 1 == n)
+            add_state_line(d, &states[i], ranks, out);
         else
-            left_out += deeds[i].n;
-        free(deeds[i].firsts);
-        text_release(&deeds[i].place);
-        text_release(&deeds[i].words);
+            left_out += states[i].n;
+        free(states[i].firsts);
+        text_release(&states[i].place);
+        text_release(&states[i].words);
     }
     if (left_out)
         text_addf(out, "  %zu %s%s: elsewhere\n", left_out, ranks ? "rank" : "process",
                   left_out == 1 ? ""
                   : ranks       ? "s"
                                 : "es");
-    free(deeds);
+    free(states);
 }
 
 /* "  rank 0-63: 17000-17063", and what their main threads do. */
-static void add_alike(const struct dump *d, const struct head *head, const struct dump_style *style,
-                      struct text *out)
+static void add_alike(const struct dump *d, const struct process_line *alike,
+                      const struct dump_style *style, struct text *out)
 {
-    size_t most = style->full ? head->n : 8;
+    size_t most = style->full ? alike->n : 8;
     struct text lines = {0};
     text_add(&lines, "  ");
-    bool ranks = add_ranks(d, head->firsts, head->n, most, &lines);
+    bool ranks = add_ranks(d, alike->firsts, alike->n, most, &lines);
     text_add(&lines, ranks ? ": " : "");
-    add_pids(d, head->firsts, head->n, most, &lines);
+    add_pids(d, alike->firsts, alike->n, most, &lines);
     text_add(&lines, "\n");
-    add_deeds(d, head, ranks, style, &lines);
+    add_main_states(d, alike, ranks, style, &lines);
     dump_words_lines(lines.s, 4, style->width, out);
     text_release(&lines);
 }
 
 void dump_heads_add(const struct dump *d, const struct dump_style *style, struct text *out)
 {
-    struct heads heads = {0};
+    struct process_lines lines = {0};
     struct text wrong = {0};
-    find_heads(d, &heads);
-    for (size_t i = 0; i < heads.n; i++) {
-        const struct head *head = &heads.items[i];
-        bool fold = head->n >= ALIKE;
-        for (size_t k = 0; k < (fold ? 1 : head->n); k++)
-            add_line(d, head, fold ? head->n : 1, &head->firsts[k], style, out);
+    find_lines(d, &lines);
+    for (size_t i = 0; i < lines.n; i++) {
+        const struct process_line *alike = &lines.items[i];
+        bool fold = alike->n >= ALIKE;
+        for (size_t k = 0; k < (fold ? 1 : alike->n); k++)
+            add_line(d, alike, fold ? alike->n : 1, &alike->firsts[k], style, out);
         if (fold)
-            add_alike(d, head, style, out);
+            add_alike(d, alike, style, out);
     }
-    release(&heads);
+    release(&lines);
     text_add(&wrong, "");
     dump_waits_print(d, &wrong);
     dump_stuck_print(d, &wrong);

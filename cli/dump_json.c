@@ -26,7 +26,7 @@ static void write_hex(struct json *j, uint64_t value)
     json_string(j, text);
 }
 
-static void write_syscall(struct json *j, const struct dumped *t)
+static void write_syscall(struct json *j, const struct dump_thread *t)
 {
     const char *name = syscall_name(t->syscall);
     char number[32];
@@ -85,7 +85,7 @@ static void write_blocker(struct json *j, const struct blocker *b)
         json_int_field(j, "pid", b->pid);
 }
 
-static void write_wait(struct json *j, const struct dump *d, const struct dumped *t,
+static void write_wait(struct json *j, const struct dump *d, const struct dump_thread *t,
                        const struct dump_match *match)
 {
     const char *kind = dump_waits_kind(t);
@@ -119,7 +119,7 @@ static double seconds(int64_t ns)
 }
 
 /* Its time on CPUs, and in waits for one; whether it was in different functions. */
-static void write_times(struct json *j, const struct dump *d, const struct dumped *t)
+static void write_times(struct json *j, const struct dump *d, const struct dump_thread *t)
 {
     const struct {
         const char *key;
@@ -141,7 +141,7 @@ static void write_times(struct json *j, const struct dump *d, const struct dumpe
 }
 
 /* Whether it ran in the look, and for how long it has been where it is as far as that is proven. */
-static void write_look(struct json *j, const struct dump *d, const struct dumped *t)
+static void write_look(struct json *j, const struct dump *d, const struct dump_thread *t)
 {
     bool known = t->ran || (t->counted && !t->ended);
     if (json_known(j, "ran", known))
@@ -152,7 +152,7 @@ static void write_look(struct json *j, const struct dump *d, const struct dumped
     write_times(j, d, t);
 }
 
-static void write_gil(struct json *j, const struct dump *d, const struct dumped *t,
+static void write_gil(struct json *j, const struct dump *d, const struct dump_thread *t,
                       const struct dump_match *match)
 {
     static const char *const texts[] = {[PY_GIL_ABSENT] = NULL,
@@ -249,7 +249,7 @@ static void write_tasks(struct json *j, struct dump *d, process_id process, size
     json_end_array(j);
 }
 
-static void write_thread(struct json *j, struct dump *d, const struct dumped *t,
+static void write_thread(struct json *j, struct dump *d, const struct dump_thread *t,
                          const struct dump_match *match)
 {
     const struct profile_thread *thread = profile_see_thread(d->profile, t->thread);
@@ -260,7 +260,7 @@ static void write_thread(struct json *j, struct dump *d, const struct dumped *t,
     json_int_field(j, "tid", t->tid);
     json_string_field(j, "name", profile_text(d->profile, thread->name));
     json_bool_field(j, "python", thread->python);
-    json_string_field(j, "state", dumped_state(t));
+    json_string_field(j, "state", dump_thread_state(t));
     write_syscall(j, t);
     if (t->wchan[0])
         json_string_field(j, "wchan", t->wchan);
@@ -269,7 +269,7 @@ static void write_thread(struct json *j, struct dump *d, const struct dumped *t,
     json_key(j, "frames");
     json_array(j);
     for (size_t i = n; i-- > 0;)
-        write_frame(j, &frames[i], dumped_arguments(t, frames, n, i));
+        write_frame(j, &frames[i], dump_thread_arguments(t, frames, n, i));
     json_end_array(j);
     write_tasks(j, d, thread->process, (size_t)(t - d->threads));
     json_end_object(j);
@@ -304,7 +304,7 @@ static void write_rank(struct json *j, const struct profile *p, process_id proce
         json_bool_field(j, "inherits_rank", true);
 }
 
-static void begin_process(struct json *j, const struct dump *d, const struct dumped *t)
+static void begin_process(struct json *j, const struct dump *d, const struct dump_thread *t)
 {
     const struct profile_thread *thread = profile_see_thread(d->profile, t->thread);
     const struct profile_process *p = profile_see_process(d->profile, thread->process);
@@ -326,7 +326,7 @@ static void begin_process(struct json *j, const struct dump *d, const struct dum
     json_array(j);
 }
 
-static void end_process(struct json *j, struct dump *d, const struct dumped *t,
+static void end_process(struct json *j, struct dump *d, const struct dump_thread *t,
                         struct dump_match *match)
 {
     json_end_array(j);

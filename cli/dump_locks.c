@@ -20,7 +20,7 @@ void dump_locks_name(struct dump *d, const struct process_set *processes)
 {
     size_t n = 0;
     for (size_t i = 0; i < d->n; i++) {
-        struct dumped *t = &d->threads[i];
+        struct dump_thread *t = &d->threads[i];
         bool is_lock = t->side.thing == THING_MUTEX || t->side.thing == THING_RWLOCK;
         if (!is_lock || !t->side.addr)
             continue;

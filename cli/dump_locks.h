@@ -1,7 +1,7 @@
 /* The names of the global variables that the locks of a dump are. */
 #pragma once
 
-#include "cli/dumped.h"
+#include "cli/dump_thread.h"
 
 struct process_set;
 /* Names the locks that threads wait for.  D's sides are known. */

@@ -24,14 +24,14 @@ static void wait_ns(int64_t ns)
                         NULL);
 }
 
-static bool is_same_call(const struct dumped *t, const struct syscall_state *call)
+static bool is_same_call(const struct dump_thread *t, const struct syscall_state *call)
 {
     return call->number == t->syscall &&
            (call->number < 0 || memcmp(call->args, t->args, sizeof t->args) == 0);
 }
 
 /* Reads the counts of T, which was blocked, once it is in a call again.  False: not yet. */
-static bool settle(struct dumped *t)
+static bool settle(struct dump_thread *t)
 {
     struct syscall_state call;
     bool known = t->state == THREAD_BLOCKED && proc_syscall(t->pid, t->tid, &call) == 0;
@@ -86,7 +86,7 @@ int64_t dump_look_run(struct recording *r, int64_t ns, bool follow)
 
 /* ---- who ran ---- */
 
-static bool is_zombie(const struct dumped *t)
+static bool is_zombie(const struct dump_thread *t)
 {
     char text[PROC_TEXT_BYTES];
     struct task_stat stat;
@@ -95,7 +95,7 @@ static bool is_zombie(const struct dumped *t)
 }
 
 /* Of a thread that the shot has its last counts are those of before its stop. */
-static void see_counts(struct dumped *t, bool looked, const struct schedstat *now)
+static void see_counts(struct dump_thread *t, bool looked, const struct schedstat *now)
 {
     const struct schedstat *first = looked ? &t->first : &t->settled;
     const struct schedstat *last = looked && t->shot ? &t->last : now;
@@ -107,7 +107,7 @@ static void see_counts(struct dumped *t, bool looked, const struct schedstat *no
     t->queue_ns = (int64_t)(last->wait_ns - first->wait_ns);
 }
 
-static void see_end(struct dumped *t, bool looked)
+static void see_end(struct dump_thread *t, bool looked)
 {
     struct schedstat now = {0};
     int r = proc_schedstat(t->pid, t->tid, &now); /* -ENOENT: by the path, of one that is gone */
@@ -129,7 +129,7 @@ void dump_look_end(struct dump *d)
     }
     d->all_ran = true;
     for (size_t i = 0; i < d->n; i++) {
-        struct dumped *t = &d->threads[i];
+        struct dump_thread *t = &d->threads[i];
         see_end(t, looked);
         d->all_ran &= t->ran;
         d->any_ran |= t->ran || !t->counted || t->ended;

@@ -1,7 +1,7 @@
 /* How long a dump looks, and which threads run meanwhile. */
 #pragma once
 
-#include "cli/dumped.h"
+#include "cli/dump_thread.h"
 
 /* Has the sampler of R, a single shot with looks before it, look for NS from when it has seen all
  * threads; FOLLOW: also at children that are born meanwhile.  Returns for how long it did; 0: all

@@ -62,7 +62,7 @@ static void write_file(struct json *j, const struct mapping *of)
 }
 
 /* Where the word lies that T waits on, if other processes may change it, too. */
-static void write_place(struct json *j, const struct dumped *t, const struct dump_match *m)
+static void write_place(struct json *j, const struct dump_thread *t, const struct dump_match *m)
 {
     const struct blocker *b = &t->side.blocker;
     uint64_t addr = t->side.addr ? t->side.addr : t->args[0];
@@ -119,7 +119,7 @@ static void write_events(struct json *j, const struct dump *d, const struct wait
     json_bool_field(j, "listens", listens);
 }
 
-void dump_match_write_wait(struct json *j, const struct dump *d, const struct dumped *t,
+void dump_match_write_wait(struct json *j, const struct dump *d, const struct dump_thread *t,
                            const struct dump_match *m)
 {
     if (is_connection(&t->side.blocker)) {

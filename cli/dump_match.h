@@ -2,7 +2,7 @@
  * the ends of connections, where a lock lies in shared memory, which machine and network it is. */
 #pragma once
 
-#include "cli/dumped.h"
+#include "cli/dump_thread.h"
 #include "exporter/json.h"
 #include "target/maps.h"
 
@@ -17,7 +17,7 @@ void dump_match_write_machine(struct json *j);
 void dump_match_open(struct dump_match *m, pid_t pid);
 /* Writes the keys of T's wait, of the process of M: remote, remotes, more, listens, device, inode,
  * offset, owner, as far as they are known. */
-void dump_match_write_wait(struct json *j, const struct dump *d, const struct dumped *t,
+void dump_match_write_wait(struct json *j, const struct dump *d, const struct dump_thread *t,
                            const struct dump_match *m);
 /* Writes the keys of the process: net_ns, shared, connections. */
 void dump_match_write_process(struct json *j, const struct dump_match *m);

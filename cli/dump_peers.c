@@ -25,7 +25,7 @@ void dump_peers_find(struct dump *d)
     free(calls);
 }
 
-bool dump_peers_wait_still(const struct dump *d, const struct dumped *t)
+bool dump_peers_wait_still(const struct dump *d, const struct dump_thread *t)
 {
     struct blocked_call call = t->call;
     struct wait_side side = {0};

@@ -43,7 +43,7 @@ struct dump_places *dump_places_free(struct dump_places *p)
     return NULL;
 }
 
-bool dump_places_moved(struct dump_places *p, const struct dumped *t)
+bool dump_places_moved(struct dump_places *p, const struct dump_thread *t)
 {
     const struct profile_thread *thread = profile_see_thread(p->profile, t->thread);
     uint32_t first = 0;
@@ -66,7 +66,7 @@ static bool spins_at(struct dump_places *p, struct spot at)
     return leaf && (leaf->spins || (off_cpu && spinning_of(stack, n - 1)));
 }
 
-bool dump_places_spun(struct dump_places *p, const struct dumped *t)
+bool dump_places_spun(struct dump_places *p, const struct dump_thread *t)
 {
     const struct profile_thread *thread = profile_see_thread(p->profile, t->thread);
     uint64_t looks = 0;
@@ -132,7 +132,8 @@ static size_t merge(struct dump_places *p, struct call_path *paths, size_t n)
 }
 
 /* Is PATH, in which all time was, what the last look at T shows anyway? */
-static bool is_shown(struct dump_places *p, const struct call_path *path, const struct dumped *t)
+static bool is_shown(struct dump_places *p, const struct call_path *path,
+                     const struct dump_thread *t)
 {
     uint32_t function = function_of(p, path->node);
     return function && function == function_of(p, call_tree_of(p->tree, t->at));
@@ -157,7 +158,7 @@ void dump_places_add(struct dump_places *p, const struct dump *d,
 {
     struct call_path paths[MOST_PLACES];
     struct tally tally;
-    const struct dumped *first = &d->threads[members->threads[0]];
+    const struct dump_thread *first = &d->threads[members->threads[0]];
     if (!have_moved(p, d, members))
         return;
     tally_init(&tally, p->tree, TALLY_ALL);

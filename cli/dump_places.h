@@ -9,9 +9,9 @@ struct dump_places *dump_places_new(const struct profile *profile,
                                     const struct view_options *options);
 struct dump_places *dump_places_free(struct dump_places *p);
 /* Was T in different functions in its looks? */
-bool dump_places_moved(struct dump_places *p, const struct dumped *t);
+bool dump_places_moved(struct dump_places *p, const struct dump_thread *t);
 /* Did T spin in all its looks, two or more: did it only wait for others, though it ran? */
-bool dump_places_spun(struct dump_places *p, const struct dumped *t);
+bool dump_places_spun(struct dump_places *p, const struct dump_thread *t);
 /* Appends where MEMBERS of D, which ran, spent the time of the look: "91% in topk ops.cc:12 >
  * ioctl, 7% in …".  Nothing if they all stayed where the last look has them. */
 void dump_places_add(struct dump_places *p, const struct dump *d,

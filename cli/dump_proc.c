@@ -25,7 +25,7 @@ static enum thread_state state_of(char letter)
 }
 
 /* The system call that T is in; that may not be readable. */
-static void read_call(struct dumped *t)
+static void read_call(struct dump_thread *t)
 {
     struct syscall_state call;
     t->syscall = -1;
@@ -35,14 +35,14 @@ static void read_call(struct dumped *t)
     memcpy(t->args, call.args, sizeof t->args);
 }
 
-static bool read_stat(const struct dumped *t, struct task_stat *ret)
+static bool read_stat(const struct dump_thread *t, struct task_stat *ret)
 {
     char text[PROC_TEXT_BYTES];
     ssize_t len = proc_read_text(t->pid, t->tid, "stat", text, sizeof text);
     return len > 0 && task_stat_parse(text, (size_t)len, ret) == 0 && ret->state != 'Z';
 }
 
-bool dump_proc_read(struct dumped *t)
+bool dump_proc_read(struct dump_thread *t)
 {
     struct task_stat stat;
     t->syscall = -2;
@@ -60,13 +60,13 @@ static void add_thread(void *ctx, pid_t tid)
     struct filled *f = ctx;
     struct profile *p = f->dump->profile;
     struct task_stat stat;
-    struct dumped t = {
+    struct dump_thread t = {
         .pid = f->pid, .tid = tid, .sampled = true, .shot = true, .gil = {.gil = PY_GIL_ABSENT}};
     if (!read_stat(&t, &stat) || !dump_proc_read(&t))
         return;
     t.thread = profile_thread(p, f->process, tid, profile_string(p, stat.comm), 0);
     profile_get_thread(p, t.thread)->main = tid == f->pid;
-    dumped_read_wchan(&t);
+    dump_thread_read_wchan(&t);
     f->dump->threads = array_reserve(f->dump->threads, &f->dump->capacity, f->dump->n + 1,
                                      sizeof *f->dump->threads);
     f->dump->threads[f->dump->n++] = t;
@@ -94,5 +94,5 @@ void dump_proc_fill(struct dump *d, const pid_t *pids, size_t n)
         add_process(d, pids[i]);
     struct view_options options = {.whole = true};
     d->view = view_new(d->profile, &options);
-    dumped_call(d);
+    dump_thread_call(d);
 }

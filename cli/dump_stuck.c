@@ -5,7 +5,7 @@
 /* Can only a thread of its process end what thread I waits for? */
 static bool waits_inside(const struct dump *d, size_t i)
 {
-    const struct dumped *t = &d->threads[i];
+    const struct dump_thread *t = &d->threads[i];
     if (i >= d->waits.n)
         return false;
     const struct waiter *w = &d->waits.items[i];
@@ -24,16 +24,16 @@ bool dump_is_stuck(const struct dump *d, size_t first)
 }
 
 /* Whoever took the lock that the only thread waits for is not there to give it up. */
-static bool waits_for_lock(const struct dumped *t)
+static bool waits_for_lock(const struct dump_thread *t)
 {
     return t->futex == FUTEX_LOCK || t->futex == FUTEX_RWLOCK;
 }
 
 static void add_line(const struct dump *d, size_t first, struct text *out)
 {
-    const struct dumped *t = &d->threads[first];
+    const struct dump_thread *t = &d->threads[first];
     bool alone = first + 1 == d->n || d->threads[first + 1].pid != t->pid;
-    char *process = dumped_process(d, t);
+    char *process = dump_thread_process(d, t);
     text_add(out, "  stuck: ");
     if (*process)
         text_addf(out, "in %s ", process);

@@ -2,7 +2,7 @@
  * them. */
 #pragma once
 
-#include "cli/dumped.h"
+#include "cli/dump_thread.h"
 
 /* Do all threads of FIRST's process wait so?  FIRST: the process's first thread in D.  False where
  * a circle or a lock that nobody can give up was found, because their lines say more.  The look

@@ -1,7 +1,7 @@
 /* One asyncio task in a dump. */
 #pragma once
 
-#include "cli/dumped.h"
+#include "cli/dump_thread.h"
 
 /* Appends what T does, its functions the outermost first: "handle app.py:31 > Queue.get", "main
  * app.py:9 > task fetch-3".  Not NUMBERED: without the numbers in which like tasks differ.  FULL:

@@ -23,7 +23,7 @@ void dump_tasks_read(struct dump *d, const struct process_set *processes)
 static size_t thread_of(const struct dump *d, const struct listed_task *t)
 {
     for (size_t i = 0; t->thread_state && i < d->n; i++) {
-        const struct dumped *thread = &d->threads[i];
+        const struct dump_thread *thread = &d->threads[i];
         if (profile_see_thread(d->profile, thread->thread)->process.ix != t->process.ix)
             continue;
         for (size_t j = 0; j < SNAPSHOT_HOOK_WORDS && thread->python_threads[j]; j++)

@@ -46,9 +46,9 @@ static bool any_ran(const struct dump *d, pid_t pid)
 static void add_children(const struct dump *d, const struct dump_style *style, struct text *out)
 {
     for (size_t i = 0; i < d->n; i++) {
-        const struct dumped *t = &d->threads[i];
+        const struct dump_thread *t = &d->threads[i];
         if (t->tid != t->pid || t->side.thing != THING_CHILD || any_ran(d, t->pid) ||
-            style->subprocesses || dumped_launches(d, t))
+            style->subprocesses || dump_thread_launches(d, t))
             continue;
         text_addf(out, "%d only waits for its children; to see them: wallspy dump -s -p %d\n",
                   t->pid, t->pid);

@@ -21,7 +21,8 @@ enum { DEADLOCK_NS = NS_PER_S / 2, CONDITION_BYTES = 48 };
 /* ---- is it still so? ---- */
 
 /* Its run count, and the call that it is blocked in; false: it is in none, or cannot be read. */
-static bool read_thread(const struct dumped *t, uint64_t *ret_runs, struct syscall_state *ret_call)
+static bool read_thread(const struct dump_thread *t, uint64_t *ret_runs,
+                        struct syscall_state *ret_call)
 {
     struct schedstat sched;
     if (proc_schedstat(t->pid, t->tid, &sched) < 0 || !sched.runs)
@@ -30,7 +31,7 @@ static bool read_thread(const struct dumped *t, uint64_t *ret_runs, struct sysca
     return proc_syscall(t->pid, t->tid, ret_call) == 0 && ret_call->view == SYSCALL_BLOCKED;
 }
 
-static bool has_it_still(const struct dumped *t, const uint64_t args[6])
+static bool has_it_still(const struct dump_thread *t, const uint64_t args[6])
 {
     struct err err = {0};
     struct mem *live = NULL;
@@ -45,13 +46,13 @@ static bool has_it_still(const struct dumped *t, const uint64_t args[6])
 
 /* Does T wait for the same holder?  A thread waits for the GIL on one or the other word of a
  * condition variable, and the holder is another thread of the circle, which has not run. */
-static bool waits_still(const struct dump *d, const struct dumped *t, uint64_t *ret_runs)
+static bool waits_still(const struct dump *d, const struct dump_thread *t, uint64_t *ret_runs)
 {
     struct syscall_state call;
     if (!read_thread(t, ret_runs, &call))
         return false;
     if (t->side.thing == THING_GIL) {
-        const struct dumped *holder = dumped_gil_holder(d, t);
+        const struct dump_thread *holder = dump_thread_gil_holder(d, t);
         uint64_t apart =
             call.args[0] > t->args[0] ? call.args[0] - t->args[0] : t->args[0] - call.args[0];
         return holder && holder->gil.gil == PY_GIL_HOLDING && !holder->ran &&
@@ -122,7 +123,7 @@ static bool has_rested(const struct dump *d, int cycle)
 {
     for (size_t i = 0; i < d->waits.n; i++) {
         const struct waiter *w = &d->waits.items[i];
-        const struct dumped *t = &d->threads[w->tag];
+        const struct dump_thread *t = &d->threads[w->tag];
         if (w->cycle == cycle && w->side.thing != THING_GIL && (t->ran || !t->counted))
             return false;
     }
@@ -141,10 +142,10 @@ static void confirm(struct dump *d)
     free(runs);
 }
 
-static struct wait_side gil_side(const struct dump *d, const struct dumped *t)
+static struct wait_side gil_side(const struct dump *d, const struct dump_thread *t)
 {
     struct wait_side side = {.thing = THING_GIL};
-    const struct dumped *holder = dumped_gil_holder(d, t);
+    const struct dump_thread *holder = dump_thread_gil_holder(d, t);
     if (holder)
         side.blocker =
             (struct blocker){.kind = BLOCKER_THREAD, .pid = holder->pid, .tid = holder->tid};
@@ -153,7 +154,7 @@ static struct wait_side gil_side(const struct dump *d, const struct dumped *t)
 
 /* Threads that wait for the GIL wake now and then to look; the holder's thread state may have been
  * seen after them. */
-static void find_side(struct dump *d, struct dumped *t)
+static void find_side(struct dump *d, struct dump_thread *t)
 {
     size_t n = 0;
     if (t->sampled && t->state == THREAD_BLOCKED) {
@@ -181,7 +182,7 @@ void dump_waits_find(struct dump *d)
 
 /* ---- words ---- */
 
-static const struct dumped *find_thread(const struct dump *d, pid_t tid)
+static const struct dump_thread *find_thread(const struct dump *d, pid_t tid)
 {
     for (size_t i = 0; i < d->n; i++)
         if (d->threads[i].tid == tid)
@@ -189,16 +190,17 @@ static const struct dumped *find_thread(const struct dump *d, pid_t tid)
     return NULL;
 }
 
-static void add_other(const struct dump *d, const struct dumped *t, bool numbered, struct text *out)
+static void add_other(const struct dump *d, const struct dump_thread *t, bool numbered,
+                      struct text *out)
 {
-    const struct dumped *other = find_thread(d, t->side.blocker.tid);
+    const struct dump_thread *other = find_thread(d, t->side.blocker.tid);
     if (other)
-        dumped_add_other(d, t, other, numbered, out);
+        dump_thread_add_other(d, t, other, numbered, out);
     else
         text_addf(out, "%d", t->side.blocker.tid);
 }
 
-static void add_holder(const struct dump *d, const struct dumped *t, bool numbered,
+static void add_holder(const struct dump *d, const struct dump_thread *t, bool numbered,
                        struct text *out)
 {
     const struct blocker *b = &t->side.blocker;
@@ -233,7 +235,7 @@ static void add_address(uint64_t addr, struct text *out)
 }
 
 /* The kinds that only the functions on the stack show. */
-static const char *futex_words(const struct dumped *t)
+static const char *futex_words(const struct dump_thread *t)
 {
     static const char *const words[] = {
         [FUTEX_UNKNOWN] = "",
@@ -249,7 +251,7 @@ static const char *futex_words(const struct dumped *t)
 }
 
 /* "a mutex", "mutex db" */
-static void add_thing(const struct dumped *t, struct text *out)
+static void add_thing(const struct dump_thread *t, struct text *out)
 {
     enum { MOST_COLUMNS = 48 };
     if (t->lock && *t->lock) {
@@ -260,7 +262,8 @@ static void add_thing(const struct dumped *t, struct text *out)
     }
 }
 
-void dump_waits_add(const struct dump *d, const struct dumped *t, bool numbered, struct text *out)
+void dump_waits_add(const struct dump *d, const struct dump_thread *t, bool numbered,
+                    struct text *out)
 {
     const char *kind = dump_waits_kind(t);
     if (wait_side_is_kernels(t->side.thing)) {
@@ -283,16 +286,16 @@ void dump_waits_add(const struct dump *d, const struct dumped *t, bool numbered,
     add_holder(d, t, numbered, out);
 }
 
-const char *dump_waits_kind(const struct dumped *t)
+const char *dump_waits_kind(const struct dump_thread *t)
 {
     return t->side.thing ? wait_thing_name(t->side.thing) : futex_kind_name(t->futex);
 }
 
-static void add_line(const struct dump *d, const struct dumped *t, const char *title,
+static void add_line(const struct dump *d, const struct dump_thread *t, const char *title,
                      struct text *out)
 {
     text_addf(out, "  %s", title);
-    dumped_add_label(d, t, true, out);
+    dump_thread_add_label(d, t, true, out);
     text_add(out, " ");
     dump_waits_add(d, t, true, out);
     text_add(out, "\n");

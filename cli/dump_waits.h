@@ -1,7 +1,7 @@
 /* The other sides of the waits in a dump, and whether a circle of them lasts for ever. */
 #pragma once
 
-#include "cli/dumped.h"
+#include "cli/dump_thread.h"
 
 /* Finds the other side of each thread's wait, and circles of those that are at one time.  D has its
  * view, and it is known who ran.  A deadlock is a circle of which no wait has a time-out and no
@@ -13,6 +13,7 @@ void dump_waits_find(struct dump *d);
 void dump_waits_print(const struct dump *d, struct text *out);
 /* Appends "waits for a mutex (0x55f2…140), held by 13 b" if the other side of T's wait has a name.
  * Not NUMBERED: without address and tids. */
-void dump_waits_add(const struct dump *d, const struct dumped *t, bool numbered, struct text *out);
+void dump_waits_add(const struct dump *d, const struct dump_thread *t, bool numbered,
+                    struct text *out);
 /* The kind of T's wait, as dump --json has it; NULL: unknown. */
-const char *dump_waits_kind(const struct dumped *t);
+const char *dump_waits_kind(const struct dump_thread *t);

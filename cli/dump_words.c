@@ -39,8 +39,8 @@ static void add_end(struct text *out, const char *name, const struct dump_style 
 }
 
 /* " (nfs4 nfs01:/export)" of a file for which another machine answers. */
-static void add_mount(const struct dump *d, const struct dumped *t, const struct dump_style *style,
-                      struct text *out)
+static void add_mount(const struct dump *d, const struct dump_thread *t,
+                      const struct dump_style *style, struct text *out)
 {
     const struct wait *wait = profile_see_wait(d->profile, t->at.wait);
     const struct profile_mount *m =
@@ -54,14 +54,14 @@ static void add_mount(const struct dump *d, const struct dumped *t, const struct
     text_add(out, ")");
 }
 
-static bool is_of_kind(const struct dump *d, const struct dumped *t, enum wait_kind kind)
+static bool is_of_kind(const struct dump *d, const struct dump_thread *t, enum wait_kind kind)
 {
     const struct wait *wait = profile_see_wait(d->profile, t->at.wait);
     return wait && wait->kind == kind;
 }
 
-static void add_call(const struct dump *d, const struct dumped *t, const struct dump_style *style,
-                     struct text *out)
+static void add_call(const struct dump *d, const struct dump_thread *t,
+                     const struct dump_style *style, struct text *out)
 {
     const char *call = t->syscall >= 0 ? syscall_name(t->syscall) : NULL;
     if (t->syscall == -1)
@@ -81,14 +81,14 @@ static void add_call(const struct dump *d, const struct dumped *t, const struct 
     }
 }
 
-bool dump_words_is_frozen(const struct dump *d, const struct dumped *t)
+bool dump_words_is_frozen(const struct dump *d, const struct dump_thread *t)
 {
     return is_of_kind(d, t, WAIT_FROZEN);
 }
 
 /* A loop that looks around several times a second tells nothing by that.  Most calls count from
  * their beginning on, which may be long ago. */
-static void add_time_out(const struct dumped *t, struct text *out)
+static void add_time_out(const struct dump_thread *t, struct text *out)
 {
     if (t->time_out_ns < NS_PER_S)
         return;
@@ -96,7 +96,7 @@ static void add_time_out(const struct dumped *t, struct text *out)
     dump_words_time(t->time_out_ns, out);
 }
 
-static void add_blocked(const struct dump *d, const struct dumped *t,
+static void add_blocked(const struct dump *d, const struct dump_thread *t,
                         const struct dump_style *style, bool numbered, struct text *out)
 {
     size_t before = out->len;
@@ -111,7 +111,7 @@ static void add_blocked(const struct dump *d, const struct dumped *t,
         add_time_out(t, out);
 }
 
-enum spin_kind dump_words_spin(const struct dump *d, const struct dumped *t)
+enum spin_kind dump_words_spin(const struct dump *d, const struct dump_thread *t)
 {
     size_t n = 0;
     const struct shown_frame *stack = view_stack(d->view, t->at, &n);
@@ -126,7 +126,7 @@ static bool are_one_job(pid_t a, pid_t b)
 }
 
 /* The terminal for whose read T's job was stopped; NULL: for none. */
-static const char *terminal_of(const struct dump *d, const struct dumped *t)
+static const char *terminal_of(const struct dump *d, const struct dump_thread *t)
 {
     const char *ret = NULL;
     for (size_t i = 0; i < d->n && !ret; i++) {
@@ -137,7 +137,7 @@ static const char *terminal_of(const struct dump *d, const struct dumped *t)
     return ret;
 }
 
-static void add_stopped(const struct dump *d, const struct dumped *t, bool numbered,
+static void add_stopped(const struct dump *d, const struct dump_thread *t, bool numbered,
                         struct text *out)
 {
     const char *terminal = terminal_of(d, t);
@@ -153,7 +153,7 @@ static void add_stopped(const struct dump *d, const struct dumped *t, bool numbe
     }
 }
 
-static void add_off_call(const struct dump *d, const struct dumped *t, bool numbered,
+static void add_off_call(const struct dump *d, const struct dump_thread *t, bool numbered,
                          struct text *out)
 {
     enum spin_kind spins = dump_words_spin(d, t);
@@ -169,8 +169,8 @@ static void add_off_call(const struct dump *d, const struct dumped *t, bool numb
         text_add(out, "runs");
 }
 
-void dump_words_state(const struct dump *d, const struct dumped *t, const struct dump_style *style,
-                      bool numbered, struct text *out)
+void dump_words_state(const struct dump *d, const struct dump_thread *t,
+                      const struct dump_style *style, bool numbered, struct text *out)
 {
     if (!t->sampled && t->ended)
         text_add(out, "has ended");
@@ -258,7 +258,7 @@ static void add_place(const struct shown_frame *f, bool lined, struct text *out)
 }
 
 /* The innermost frame of the user's own code, or else of a library; NULL: neither. */
-static const struct shown_frame *speaking_frame(const struct dump *d, const struct dumped *t)
+static const struct shown_frame *speaking_frame(const struct dump *d, const struct dump_thread *t)
 {
     size_t n = 0;
     const struct shown_frame *stack = view_stack(d->view, t->at, &n);
@@ -275,7 +275,8 @@ static const struct shown_frame *speaking_frame(const struct dump *d, const stru
     return library;
 }
 
-void dump_words_place(const struct dump *d, const struct dumped *t, bool lined, struct text *out)
+void dump_words_place(const struct dump *d, const struct dump_thread *t, bool lined,
+                      struct text *out)
 {
     enum { MOST_COLUMNS = 32 };
     const struct shown_frame *f = t->sampled ? speaking_frame(d, t) : NULL;
@@ -319,7 +320,7 @@ static void pad(struct text *out, size_t start, size_t column)
 }
 
 /* "    refresh                    dead.cpp:8   std::lock_guard b(db);" */
-static void add_frame(const struct dumped *t, const struct shown_frame *f,
+static void add_frame(const struct dump_thread *t, const struct shown_frame *f,
                       const struct brief_frame *b, const struct dump_style *style,
                       struct source_lines *sources, struct text *out)
 {
@@ -369,10 +370,10 @@ static void add_arguments(const struct dump *d, const struct shown_frame *stack,
     enum { INDENT = 6 };
     struct text tame = {0};
     const char *first =
-        members->n ? dumped_arguments(&d->threads[members->threads[0]], stack, n, at) : NULL;
+        members->n ? dump_thread_arguments(&d->threads[members->threads[0]], stack, n, at) : NULL;
     const char *said = first;
     for (size_t i = 1; i < members->n; i++) {
-        const char *other = dumped_arguments(&d->threads[members->threads[i]], stack, n, at);
+        const char *other = dump_thread_arguments(&d->threads[members->threads[i]], stack, n, at);
         if (!str_eq(first ? first : "", other ? other : ""))
             said = "(arguments differ)";
     }
@@ -385,7 +386,7 @@ static void add_arguments(const struct dump *d, const struct shown_frame *stack,
     text_release(&tame);
 }
 
-void dump_words_stack(struct dump *d, const struct dumped *t, const struct dump_style *style,
+void dump_words_stack(struct dump *d, const struct dump_thread *t, const struct dump_style *style,
                       struct source_lines *sources, const struct dump_members *members,
                       struct text *out, size_t hidden[BRIEF_KINDS])
 {

@@ -20,7 +20,7 @@
 enum { RULE_COLUMNS = 80 }; /* between processes, as where the output is no terminal */
 
 struct spied { /* a thread as py-spy shows it */
-    const struct dumped *t;
+    const struct dump_thread *t;
     bool python, active, gil;
     uint64_t id; /* Python's, its pthread_t; of a thread that runs no Python its tid */
     char *name;  /* NULL: Python gave it none */
@@ -29,7 +29,7 @@ struct spied { /* a thread as py-spy shows it */
 struct family {        /* a process of the dump */
     pid_t pid, parent; /* PARENT: 0: it is not in the dump */
     bool python, written;
-    const struct dumped *threads;
+    const struct dump_thread *threads;
     size_t n;
 };
 
@@ -47,7 +47,7 @@ struct pyspy {
 
 /* ---- threads ---- */
 
-static const struct profile_thread *thread_of(const struct pyspy *p, const struct dumped *t)
+static const struct profile_thread *thread_of(const struct pyspy *p, const struct dump_thread *t)
 {
     return profile_see_thread(p->d->profile, t->thread);
 }
@@ -69,7 +69,7 @@ static bool ask_python(const struct pyspy *p, struct spied *s)
     return true;
 }
 
-static struct spied spy(const struct pyspy *p, const struct dumped *t)
+static struct spied spy(const struct pyspy *p, const struct dump_thread *t)
 {
     const struct profile_thread *thread = thread_of(p, t);
     struct spied s = {.t = t,
@@ -108,8 +108,8 @@ static size_t spy_all(const struct pyspy *p, const struct family *f, struct spie
 
 /* Waits and notes are no frames of py-spy's.  Where something of a stack of N frames is missing a
  * note says so; without native frames one alone says no more than that there are no others. */
-static bool is_frame(const struct pyspy *p, const struct dumped *t, const struct shown_frame *f,
-                     size_t n)
+static bool is_frame(const struct pyspy *p, const struct dump_thread *t,
+                     const struct shown_frame *f, size_t n)
 {
     if (f->kind == SHOWN_MARK)
         return !t->complete && (n > 1 || !p->o->view.no_native);
@@ -123,7 +123,7 @@ static const char *file_of(const struct shown_frame *f)
     return file ? file : "?";
 }
 
-static const char *short_file_of(struct pyspy *p, const struct dumped *t,
+static const char *short_file_of(struct pyspy *p, const struct dump_thread *t,
                                  const struct shown_frame *f)
 {
     const char *file = file_of(f);
@@ -140,7 +140,7 @@ static bool is_entry(const struct shown_frame *stack, size_t i)
 
 /* ---- JSON ---- */
 
-static void write_locals(struct json *j, const struct dumped *t, size_t frame)
+static void write_locals(struct json *j, const struct dump_thread *t, size_t frame)
 {
     json_array(j);
     for (size_t i = 0; i < t->n_variables; i++) {
@@ -157,8 +157,8 @@ static void write_locals(struct json *j, const struct dumped *t, size_t frame)
     json_end_array(j);
 }
 
-static void write_frame(struct pyspy *p, const struct dumped *t, const struct shown_frame *stack,
-                        size_t n, size_t i)
+static void write_frame(struct pyspy *p, const struct dump_thread *t,
+                        const struct shown_frame *stack, size_t n, size_t i)
 {
     struct json *j = &p->json;
     const struct shown_frame *f = &stack[i];
@@ -173,7 +173,7 @@ static void write_frame(struct pyspy *p, const struct dumped *t, const struct sh
     json_string_field(j, "short_filename", short_file_of(p, t, f));
     json_int_field(j, "line", f->current_line);
     if (json_known(j, "locals", p->o->locals && f->kind == SHOWN_PYTHON))
-        write_locals(j, t, dumped_python_frame(t, stack, n, i));
+        write_locals(j, t, dump_thread_python_frame(t, stack, n, i));
     json_bool_field(j, "is_entry", is_entry(stack, i));
     json_bool_field(j, "is_shim_entry", is_entry(stack, i));
     json_end_object(j);
@@ -210,7 +210,7 @@ static void add_tame(struct pyspy *p, const char *s)
     text_add_tame(&p->text, s, strlen(s));
 }
 
-static void add_locals(struct pyspy *p, const struct dumped *t, size_t frame)
+static void add_locals(struct pyspy *p, const struct dump_thread *t, size_t frame)
 {
     for (int arguments = 1; arguments >= 0; arguments--) {
         const char *title = arguments ? "        Arguments:\n" : "        Locals:\n";
@@ -247,7 +247,7 @@ static void add_thread(struct pyspy *p, const struct spied *s)
             text_addf(&p->text, ":%u", stack[i].current_line);
         text_add(&p->text, ")\n");
         if (p->o->locals && stack[i].kind == SHOWN_PYTHON)
-            add_locals(p, s->t, dumped_python_frame(s->t, stack, n, i));
+            add_locals(p, s->t, dump_thread_python_frame(s->t, stack, n, i));
     }
 }
 
@@ -334,7 +334,7 @@ static void find_families(struct pyspy *p)
 {
     const struct dump *d = p->d;
     for (size_t i = 0; i < d->n; i++) {
-        const struct dumped *t = &d->threads[i];
+        const struct dump_thread *t = &d->threads[i];
         process_id process = thread_of(p, t)->process;
         if (i == 0 || d->threads[i - 1].pid != t->pid) {
             p->families =

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "cli/dumped.h"
+#include "cli/dump_thread.h"
 #include "cli/options.h"
 
 struct process_set; /* worker/process_set.h */

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "cli/terminal.h"
 #include "profile/metric_info.h"
-#include "summary/seen.h"
+#include "summary/coverage.h"
 
 static const double least_seen = 0.9;
 /* If ticks begin later than this on average, the samples show where the program is some time after
@@ -157,7 +157,7 @@ static void note_check(struct profile *p, const struct thread_summaries *s)
         [COUNTED_OFF_CPU] = "off the CPU",
     };
     double stolen_s = profile_number(p, METRIC_STOLEN_S);
-    struct disagreement d = seen_check(s, (int64_t)(stolen_s * NS_PER_S));
+    struct disagreement d = coverage_check(s, (int64_t)(stolen_s * NS_PER_S));
     struct text text = {0};
     if (!d.thread) {
         profile_forget_metadatum(p, "self_check");
@@ -219,7 +219,7 @@ void quality_measure(struct profile *p, const struct view_options *view)
         profile_forget_metadatum(p, "cpu_check");
     } else {
         note_cpu(p);
-        profile_set_number(p, METRIC_SEEN_SHARE, seen_of_all(&summaries));
+        profile_set_number(p, METRIC_SEEN_SHARE, coverage_of_all(&summaries));
         note_check(p, &summaries);
     }
     thread_summaries_release(&summaries);

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "cli/answer.h"
-#include "cli/card.h"
+#include "cli/environment.h"
 #include "cli/signals.h"
 #include "cli/terminal.h"
 #include "profile/metric_info.h"
@@ -123,7 +123,7 @@ void report_add_answer(const struct groups *groups, const struct findings *findi
         add_rules(findings, out);
         ledger_write(&findings->ledger, width, out);
         known_write_used(groups->v, width, out);
-        card_write(groups, width, out);
+        environment_write(groups, width, out);
     }
     table_release(&table);
 }

@@ -14,9 +14,9 @@
 #include "profile/kept.h"
 #include "profile/metric_info.h"
 #include "profile/moments.h"
+#include "summary/coverage.h"
 #include "summary/heaviest_paths.h"
 #include "summary/process_name.h"
-#include "summary/seen.h"
 
 static void number_field(struct json *j, const char *key, double value)
 {
@@ -231,7 +231,7 @@ static void write_thread(struct json *j, const struct groups *g, const struct th
     seconds_field(j, "start", thread->start_ns);
     seconds_field(j, "end", thread->end_ns);
     write_states(j, t);
-    number_field(j, "seen", seen_of_thread(t));
+    number_field(j, "seen", coverage_of_thread(t));
     json_int_field(j, "faults", (int64_t)events_faults(thread));
     json_int_field(j, "switches", (int64_t)events_switches(thread));
     write_where(j, g, t);

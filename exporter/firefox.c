@@ -12,7 +12,7 @@
 #include "base/hash.h"
 #include "exporter/formats.h"
 #include "exporter/json.h"
-#include "exporter/timeline.h"
+#include "exporter/path_timeline.h"
 #include "profile/moments.h"
 #include "summary/thread_summary.h"
 #include "summary/wait_side.h"
@@ -134,17 +134,17 @@ static double ms(int64_t ns)
 
 /* ---- one thread's tables ---- */
 
-static struct timeline timeline_of(const struct document *d, const struct thread_summary *t)
+static struct path_timeline timeline_of(const struct document *d, const struct thread_summary *t)
 {
-    struct timeline l = {0};
-    timeline_add_thread(&l, d->paths, t->thread, WEIGHT_WALL, profile_end_ns(d->p));
+    struct path_timeline l = {0};
+    path_timeline_add_thread(&l, d->paths, t->thread, WEIGHT_WALL, profile_end_ns(d->p));
     if (d->bucket_ns)
-        timeline_bucket(&l, d->paths, d->bucket_ns);
+        path_timeline_bucket(&l, d->paths, d->bucket_ns);
     return l;
 }
 
 /* Numbers the stacks of L and their functions. */
-static void number(struct document *d, const struct timeline *l)
+static void number(struct document *d, const struct path_timeline *l)
 {
     memset(d->stacks, 0, (paths_count(d->paths) + (size_t)1) * sizeof *d->stacks);
     memset(d->funcs, 0, (paths_frame_count(d->paths) + (size_t)1) * sizeof *d->funcs);
@@ -282,7 +282,7 @@ static void write_strings(struct document *d, const uint32_t *frames)
 
 /* ---- samples ---- */
 
-static void write_samples(struct document *d, const struct timeline *l)
+static void write_samples(struct document *d, const struct path_timeline *l)
 {
     struct json *j = &d->j;
     int64_t at_ns = 0;
@@ -482,7 +482,7 @@ static void write_head(struct document *d, const struct thread_summary *t)
 
 static void write_thread(struct document *d, const struct thread_summary *t, bool first)
 {
-    struct timeline l = timeline_of(d, t);
+    struct path_timeline l = timeline_of(d, t);
     number(d, &l);
     uint32_t *frames = frames_in_order(d);
     json_newline(&d->j);
@@ -497,7 +497,7 @@ static void write_thread(struct document *d, const struct thread_summary *t, boo
     write_strings(d, frames);
     json_end_object(&d->j);
     free(frames);
-    timeline_release(&l);
+    path_timeline_release(&l);
 }
 
 static void write_categories(struct document *d)
@@ -600,9 +600,9 @@ static uint64_t sample_bytes(const struct document *d)
     enum { BYTES_A_SAMPLE = 40, BYTES_A_MARKER = 60 };
     uint64_t bytes = 0;
     for (size_t i = 0; i < d->threads.n; i++) {
-        struct timeline l = timeline_of(d, &d->threads.threads[i]);
+        struct path_timeline l = timeline_of(d, &d->threads.threads[i]);
         bytes += l.n * (size_t)(d->bucket_ns ? BYTES_A_SAMPLE : BYTES_A_SAMPLE + BYTES_A_MARKER);
-        timeline_release(&l);
+        path_timeline_release(&l);
     }
     return bytes;
 }

@@ -40,11 +40,11 @@ static uint32_t node_of(struct flame_tree *t, const struct paths *paths, struct 
 }
 
 void flame_tree_add(struct flame_tree *t, const struct paths *paths, uint32_t root,
-                    struct timeline *l)
+                    struct path_timeline *l)
 {
     struct spine s = {0};
     uint32_t top = add_node(t, 0, root);
-    timeline_bucket(l, paths, INT64_MAX);
+    path_timeline_bucket(l, paths, INT64_MAX);
     for (size_t i = 0; i < l->n; i++) {
         uint32_t node = node_of(t, paths, &s, top, l->segments[i].path); /* may move the nodes */
         t->nodes[node].self_ns += l->segments[i].ns;

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "exporter/timeline.h"
+#include "exporter/path_timeline.h"
 #include "summary/paths.h"
 
 /* One call path below one root.  Node 0 stands for all and has no frame. */
@@ -23,7 +23,7 @@ struct flame_tree {           /* zero-initialise */
 /* Adds the segments of L, in any order, below a new root of the frame ROOT.  L becomes one
  * bucket. */
 void flame_tree_add(struct flame_tree *t, const struct paths *paths, uint32_t root,
-                    struct timeline *l);
+                    struct path_timeline *l);
 /* Call it once, after all of it was added: sums up total_ns. */
 void flame_tree_sum(struct flame_tree *t);
 void flame_tree_release(struct flame_tree *t);

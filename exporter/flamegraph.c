@@ -31,16 +31,16 @@ enum {
 
 static void add_group(struct flame_drawing *d, struct flame_group *g)
 {
-    struct timeline l = {0};
+    struct path_timeline l = {0};
     struct text label = {0};
     const struct profile_thread *t;
     while ((t = flame_group_thread(g, d->p)))
-        timeline_add_thread(&l, d->paths, t, WEIGHT_WALL, 0);
+        path_timeline_add_thread(&l, d->paths, t, WEIGHT_WALL, 0);
     text_add(&label, "");
     text_add_bytes(&label, g->label, g->label_len);
     flame_tree_add(&d->tree, d->paths, paths_add_frame(d->paths, label.s), &l);
     text_release(&label);
-    timeline_release(&l);
+    path_timeline_release(&l);
 }
 
 /* GROUPS: lines of flame_groups.h. */

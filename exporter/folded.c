@@ -12,7 +12,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/text.h"
-#include "exporter/timeline.h"
+#include "exporter/path_timeline.h"
 #include "summary/thread_summary.h"
 
 /* ';' is the format's own. */
@@ -37,7 +37,7 @@ static void add_path(struct text *line, const struct paths *paths, uint32_t path
 }
 
 static int write_thread(const struct paths *paths, const struct thread_summary *t,
-                        const struct timeline *l, FILE *out)
+                        const struct path_timeline *l, FILE *out)
 {
     struct text line = {0};
     size_t capacity = 0;
@@ -68,13 +68,13 @@ struct folding {
     int64_t one_part; /* subtrees below one part in this many are folded; 0: none */
 };
 
-static struct timeline timeline_of(const struct folding *f, const struct thread_summary *t)
+static struct path_timeline timeline_of(const struct folding *f, const struct thread_summary *t)
 {
-    struct timeline l = {0};
-    timeline_add_thread(&l, f->paths, t->thread, WEIGHT_WALL, 0);
-    timeline_bucket(&l, f->paths, INT64_MAX);
+    struct path_timeline l = {0};
+    path_timeline_add_thread(&l, f->paths, t->thread, WEIGHT_WALL, 0);
+    path_timeline_bucket(&l, f->paths, INT64_MAX);
     if (f->one_part)
-        timeline_fold(&l, f->paths, timeline_total_ns(&l) / f->one_part);
+        path_timeline_fold(&l, f->paths, path_timeline_total_ns(&l) / f->one_part);
     return l;
 }
 
@@ -85,10 +85,10 @@ static uint64_t file_bytes(const struct folding *f, const uint64_t *lengths)
     uint64_t bytes = 0;
     for (size_t i = 0; i < f->summaries.n; i++) {
         const struct thread_summary *t = &f->summaries.threads[i];
-        struct timeline l = timeline_of(f, t);
+        struct path_timeline l = timeline_of(f, t);
         for (size_t k = 0; k < l.n; k++)
             bytes += lengths[l.segments[k].path] + strlen(t->label) + BYTES_A_WEIGHT;
-        timeline_release(&l);
+        path_timeline_release(&l);
     }
     return bytes;
 }
@@ -115,9 +115,9 @@ int folded_write(const struct profile *p, struct view *v, const struct export_fi
     hold_limit(&f, max_bytes);
     int r = 0;
     for (size_t i = 0; i < f.summaries.n && r == 0; i++) {
-        struct timeline l = timeline_of(&f, &f.summaries.threads[i]);
+        struct path_timeline l = timeline_of(&f, &f.summaries.threads[i]);
         r = write_thread(f.paths, &f.summaries.threads[i], &l, out);
-        timeline_release(&l);
+        path_timeline_release(&l);
     }
     if (r == 0 && fflush(out) != 0)
         r = -errno;

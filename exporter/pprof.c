@@ -8,8 +8,8 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "exporter/formats.h"
+#include "exporter/path_timeline.h"
 #include "exporter/protobuf.h"
-#include "exporter/timeline.h"
 #include "profile/kept.h"
 #include "summary/thread_summary.h"
 
@@ -160,14 +160,14 @@ static void put_sample(struct pprof *w, const struct profile *p, const struct th
 
 static void add_times(struct pprof *w, const struct profile_thread *t, int value)
 {
-    struct timeline l = {0};
-    timeline_add_thread(&l, w->paths, t, values[value].weight, 0);
-    timeline_bucket(&l, w->paths, INT64_MAX);
+    struct path_timeline l = {0};
+    path_timeline_add_thread(&l, w->paths, t, values[value].weight, 0);
+    path_timeline_bucket(&l, w->paths, INT64_MAX);
     if (w->one_part)
-        timeline_fold(&l, w->paths, timeline_total_ns(&l) / w->one_part);
+        path_timeline_fold(&l, w->paths, path_timeline_total_ns(&l) / w->one_part);
     for (size_t i = 0; i < l.n; i++)
         w->sums[l.segments[i].path][value] += l.segments[i].ns;
-    timeline_release(&l);
+    path_timeline_release(&l);
 }
 
 static void put_thread(struct pprof *w, const struct profile *p, const struct thread_summary *t)
@@ -192,14 +192,14 @@ static uint64_t sample_bytes(const struct pprof *w, const struct thread_summarie
     enum { BYTES_A_FRAME = 3, BYTES_A_SAMPLE = 64 };
     uint64_t bytes = 0;
     for (size_t i = 0; i < threads->n; i++) {
-        struct timeline l = {0};
-        timeline_add_thread(&l, w->paths, threads->threads[i].thread, WEIGHT_WALL, 0);
-        timeline_bucket(&l, w->paths, INT64_MAX);
+        struct path_timeline l = {0};
+        path_timeline_add_thread(&l, w->paths, threads->threads[i].thread, WEIGHT_WALL, 0);
+        path_timeline_bucket(&l, w->paths, INT64_MAX);
         if (w->one_part)
-            timeline_fold(&l, w->paths, timeline_total_ns(&l) / w->one_part);
+            path_timeline_fold(&l, w->paths, path_timeline_total_ns(&l) / w->one_part);
         for (size_t k = 0; k < l.n; k++)
             bytes += BYTES_A_SAMPLE + BYTES_A_FRAME * paths_depth(w->paths, l.segments[k].path);
-        timeline_release(&l);
+        path_timeline_release(&l);
     }
     return bytes;
 }

@@ -1,7 +1,7 @@
 /* Which profiles a speedscope file has, and in which order (docs/speedscope.md). */
 #pragma once
 
-#include "exporter/timeline.h"
+#include "exporter/path_timeline.h"
 #include "summary/thread_summary.h"
 
 /* One profile of the file: the threads [first, last) of the summaries. */

@@ -9,8 +9,8 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "exporter/json.h"
+#include "exporter/path_timeline.h"
 #include "exporter/profile_plan.h"
-#include "exporter/timeline.h"
 #include "exporter/wallspy_block.h"
 #include "summary/thread_summary.h"
 
@@ -70,24 +70,25 @@ static void add_roots(struct document *d)
 /* ---- what a profile holds ---- */
 
 /* The time of the threads [FIRST, LAST), coarsened; the caller releases it. */
-static struct timeline timeline_of(const struct document *d, const struct file_profile *profile,
-                                   size_t first, size_t last)
+static struct path_timeline
+timeline_of(const struct document *d, const struct file_profile *profile, size_t first, size_t last)
 {
-    struct timeline l = {0};
+    struct path_timeline l = {0};
     int64_t end_ns = profile->ordered ? profile_end_ns(d->p) : 0;
     for (size_t i = first; i < last; i++)
-        timeline_add_thread(&l, d->paths, d->summaries.threads[i].thread, profile->weight, end_ns);
+        path_timeline_add_thread(&l, d->paths, d->summaries.threads[i].thread, profile->weight,
+                                 end_ns);
     int64_t bucket_ns = profile->ordered ? d->coarse.bucket_ns : INT64_MAX;
     if (bucket_ns)
-        timeline_bucket(&l, d->paths, bucket_ns);
+        path_timeline_bucket(&l, d->paths, bucket_ns);
     if (d->coarse.fold_one_part)
-        timeline_fold(&l, d->paths, timeline_total_ns(&l) / d->coarse.fold_one_part);
+        path_timeline_fold(&l, d->paths, path_timeline_total_ns(&l) / d->coarse.fold_one_part);
     return l;
 }
 
 /* Calls EACH with the parts of PROFILE: one root frame (0: none) and its time at a time. */
 static void for_each_part(const struct document *d, const struct file_profile *profile,
-                          void (*each)(void *ctx, uint32_t root, const struct timeline *l),
+                          void (*each)(void *ctx, uint32_t root, const struct path_timeline *l),
                           void *ctx)
 {
     for (size_t first = profile->first; first < profile->last;) {
@@ -100,9 +101,9 @@ static void for_each_part(const struct document *d, const struct file_profile *p
         if (profile->rooted)
             for (last = first + 1; last < profile->last && d->roots[last] == d->roots[first];)
                 last++;
-        struct timeline l = timeline_of(d, profile, first, last);
+        struct path_timeline l = timeline_of(d, profile, first, last);
         each(ctx, profile->rooted ? d->roots[first] : 0, &l);
-        timeline_release(&l);
+        path_timeline_release(&l);
         first = last;
     }
 }
@@ -119,7 +120,7 @@ static bool is_affordable(const struct costing *c)
     return c->cost.nodes <= MAX_NODES && (!c->d->max_bytes || c->cost.bytes <= c->d->max_bytes);
 }
 
-static void add_cost(void *ctx, uint32_t root, const struct timeline *l)
+static void add_cost(void *ctx, uint32_t root, const struct path_timeline *l)
 {
     enum { BYTES_A_FRAME = 7, BYTES_A_WEIGHT = 12 };
     struct costing *c = ctx;
@@ -314,7 +315,7 @@ static void write_sample(struct writing *w, uint32_t root, uint32_t path)
     json_end_array(w->j);
 }
 
-static void write_part(void *ctx, uint32_t root, const struct timeline *l)
+static void write_part(void *ctx, uint32_t root, const struct path_timeline *l)
 {
     struct writing *w = ctx;
     for (size_t i = 0; i < l->n; i++) {
@@ -362,7 +363,8 @@ static int64_t opening_profile(const struct document *d)
         return (int64_t)i;
     if (d->plan.several)
         return 0;
-    while (i < d->plan.n_active && timeline_is_one_wait(d->paths, d->summaries.threads[i].thread))
+    while (i < d->plan.n_active &&
+           path_timeline_is_one_wait(d->paths, d->summaries.threads[i].thread))
         i++;
     return i > 0 && i < d->plan.n_active;
 }

@@ -102,7 +102,7 @@ static const struct metric_info infos[METRIC_COUNT] = {
              "Samples of threads that had not run since the last one, so that its stack is still "
              "right. No stack is read for them."},
     [METRIC_SLEEPERS_PROVEN] =
-        {"sleepers_proven", UNIT_COUNT,
+        {"sleepers_checked", UNIT_COUNT,
          .meaning = "Ticks at which one clock proved that none of the sleeping threads had run."},
     [METRIC_NO_STOP_CAPTURES] = {"no_stop_captures", UNIT_COUNT,
                                  .meaning =
@@ -238,7 +238,7 @@ static const struct metric_info infos[METRIC_COUNT] = {
              "Samples of running threads that `--no-stop` did not hold. They have Python frames "
              "only."},
     [METRIC_THREADS_NOT_MET] =
-        {"threads_not_met", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "thread",
+        {"threads_never_sampled", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "thread",
          .words = "never sampled", .section = "Threads",
          .meaning =
              "Threads that ended, or that were there at the end of the recording, before it was "

@@ -1,5 +1,5 @@
-/* The sampler's counters, of which worker/facts.c makes metrics.  Only the sampler's thread writes
- * them; others read at any time. */
+/* The sampler's counters, of which worker/recording_metadata.c makes metrics.  Only the sampler's
+ * thread writes them; others read at any time. */
 #pragma once
 
 #include <stdatomic.h>

@@ -8,13 +8,13 @@
 #include "base/minmax.h"
 #include "base/share.h"
 #include "base/text.h"
+#include "summary/coverage.h"
 #include "summary/group_times.h"
 #include "summary/heaviest_paths.h"
 #include "summary/launchers.h"
 #include "summary/own_loops.h"
 #include "summary/own_spins.h"
 #include "summary/process_name.h"
-#include "summary/seen.h"
 
 enum {
     MAX_GROUPS = 100,   /* each has sums of all places: later threads are one, whatever they do */
@@ -310,7 +310,7 @@ static void join(struct thread_group *g, const struct thread_summary *s)
     g->cpu_ns += s->cpu_ns;
     g->runqueue_ns += s->runqueue_ns;
     g->active_ns += s->active_ns;
-    g->seen_ns += (int64_t)(seen_of_thread(s) * (double)s->wall_ns);
+    g->seen_ns += (int64_t)(coverage_of_thread(s) * (double)s->wall_ns);
     if (!g->idle)
         tally_add_thread(&g->tally, s->thread);
 }

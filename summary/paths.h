@@ -22,8 +22,8 @@ uint32_t paths_frame(const struct paths *t, uint32_t path); /* its innermost fra
  * beginnings are neighbours, and a viewer makes the fewest nodes. */
 uint32_t paths_rank(const struct paths *t, uint32_t path);
 uint32_t paths_shortened(const struct paths *t); /* stacks that were deeper than MAX_DEPTH */
-/* Room for timeline_fold()'s sums by path, from 0 to paths_count(): all zero before and after its
- * use. */
+/* Room for path_timeline_fold()'s sums by path, from 0 to paths_count(): all zero before and after
+ * its use. */
 struct path_sum {
     int64_t self_ns, total_ns;
     bool touched;

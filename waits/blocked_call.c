@@ -30,7 +30,7 @@ bool blocked_call_of(const struct sample_message *m, struct blocked_call *ret)
         !m->head.sched.runs || !peer_may_be_found(s->syscall))
         return false;
     *ret = (struct blocked_call){.process = m->head.process,
-                                 .task = m->head.thread,
+                                 .thread_no = m->head.thread,
                                  .tid = m->head.tid,
                                  .ns_tid = m->head.ns_tid,
                                  .runs = m->head.sched.runs,

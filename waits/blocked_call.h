@@ -5,7 +5,7 @@
 #include "waits/descriptor.h"
 
 struct blocked_call {
-    uint32_t process, task; /* by number */
+    uint32_t process, thread_no; /* by number */
     pid_t tid, ns_tid;
     uint64_t runs;
     int64_t since_ns, due_ns; /* no look before */

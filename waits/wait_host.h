@@ -40,11 +40,11 @@ struct wait_host {
     void *ctx;
     /* Process number PROCESS; pid 0: there are not so many. */
     struct wait_target (*target)(void *ctx, uint32_t process);
-    /* RET gets the open sample of thread TASK.  False: it has none. */
-    bool (*sample)(void *ctx, uint32_t task, struct open_sample *ret);
+    /* RET gets the open sample of thread THREAD_NO.  False: it has none. */
+    bool (*sample)(void *ctx, uint32_t thread_no, struct open_sample *ret);
     /* All of that sample's wait is WAIT, which has a side now. */
-    void (*complete)(void *ctx, uint32_t task, wait_id wait);
+    void (*complete)(void *ctx, uint32_t thread_no, wait_id wait);
     /* Its wait has SIDE from AT_NS on (CLOCK_MONOTONIC), another holder than before or an unknown
      * one. */
-    void (*change)(void *ctx, uint32_t task, const struct wait_side *side, int64_t at_ns);
+    void (*change)(void *ctx, uint32_t thread_no, const struct wait_side *side, int64_t at_ns);
 };

@@ -152,7 +152,7 @@ static struct lock_wait *remember(struct wait_owners *w, const struct sample_mes
                              .passed_ns = m->head.time_ns};
     memcpy(wait.args, m->snapshot.syscall_args, sizeof wait.args);
     w->waits = array_reserve(w->waits, &w->waits_capacity, w->n_waits + 1, sizeof *w->waits);
-    map_put(&w->wait_of_task, m->head.thread, w->n_waits);
+    map_put(&w->wait_of_thread, m->head.thread, w->n_waits);
     w->waits[w->n_waits] = wait;
     return &w->waits[w->n_waits++];
 }
@@ -336,13 +336,13 @@ void wait_owners_end_wait(struct wait_owners *w, const struct message *m,
                           wait_owners_changed changed, void *ctx)
 {
     uint64_t at;
-    if (!map_get(&w->wait_of_task, m->thread, &at))
+    if (!map_get(&w->wait_of_thread, m->thread, &at))
         return;
     struct lock_wait ended = w->waits[at];
-    map_remove(&w->wait_of_task, m->thread);
+    map_remove(&w->wait_of_thread, m->thread);
     w->waits[at] = w->waits[--w->n_waits];
     if (at < w->n_waits)
-        map_put(&w->wait_of_task, w->waits[at].sample.thread, at);
+        map_put(&w->wait_of_thread, w->waits[at].sample.thread, at);
     if (ended.doubted && ended.side.blocker.kind) {
         struct wait_side unknown = without_holder(&ended.side);
         changed(ctx, m->thread, &unknown, ended.doubted_ns);
@@ -440,17 +440,17 @@ static bool are_alike(const struct lock_wait *a, const struct lock_wait *b)
 static void change_at(const struct lock_wait *wait, const struct lock_message *m,
                       wait_owners_changed changed, void *ctx)
 {
-    uint32_t task = wait->sample.thread;
+    uint32_t thread_no = wait->sample.thread;
     int64_t since_ns = max_i64(m->since_ns, wait->sample.time_ns);
     int64_t gap_ns = max_i64(m->head.time_ns - since_ns, 0);
     struct wait_side unknown = without_holder(&wait->side);
     if (!m->n_bytes) {
-        changed(ctx, task, &unknown, max_i64(m->head.time_ns, since_ns) + m->head.look_ns);
+        changed(ctx, thread_no, &unknown, max_i64(m->head.time_ns, since_ns) + m->head.look_ns);
         return;
     }
     if (gap_ns > 2 * m->head.look_ns)
-        changed(ctx, task, &unknown, since_ns + m->head.look_ns);
-    changed(ctx, task, &wait->side, m->head.time_ns - min_i64(gap_ns / 2, m->head.look_ns));
+        changed(ctx, thread_no, &unknown, since_ns + m->head.look_ns);
+    changed(ctx, thread_no, &wait->side, m->head.time_ns - min_i64(gap_ns / 2, m->head.look_ns));
 }
 
 void wait_owners_see_lock(struct wait_owners *w, const struct lock_message *m,
@@ -591,7 +591,7 @@ void wait_owners_release(struct wait_owners *w)
 {
     gil_watch_release(&w->gil);
     thread_ids_release(&w->ids);
-    map_release(&w->wait_of_task);
+    map_release(&w->wait_of_thread);
     map_release(&w->read);
     free(w->waits);
     free(w->scratch.frames);

@@ -37,7 +37,7 @@ struct wait_owners {
     struct gil_watch gil;
     struct thread_ids ids;
     struct lock_wait *waits;
-    struct map wait_of_task; /* index into WAITS by the sampler's number of the thread */
+    struct map wait_of_thread; /* index into WAITS by the sampler's number of the thread */
     size_t n_waits, waits_capacity;
     struct map read; /* hash of a call → index of the wait of it that was read again */
     bool any_doubted;
@@ -57,7 +57,7 @@ struct wait_side wait_owner_of_py_lock(struct wait_owners *w, const struct wait_
                                        const struct wait_side *of_futex,
                                        const struct py_stack *python);
 /* A wait has another holder than before, or an unknown one, from AT_NS on (CLOCK_MONOTONIC). */
-typedef void (*wait_owners_changed)(void *ctx, uint32_t task, const struct wait_side *side,
+typedef void (*wait_owners_changed)(void *ctx, uint32_t thread_no, const struct wait_side *side,
                                     int64_t at_ns);
 /* The lock M was read: whoever waits for it has the holder that it names, from the middle between
  * this reading and the one before. */

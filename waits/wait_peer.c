@@ -53,12 +53,12 @@ struct wait_peers {
     struct recent_peers recent;
     struct answered_wait *answered;
     size_t n_answered, answered_capacity;
-    struct map answered_by_task; /* → index into ANSWERED */
-    int64_t answered_due_ns;     /* when they are to be looked at again */
-    size_t again_at;             /* where that goes on: they may be more than there is time for */
-    struct map listeners_sought; /* listeners_find() */
-    int64_t gathering_since_ns;  /* 0: nothing is put down for a look */
-    bool has_fresh;              /* a wait at a socket came, and may be over soon: the last one */
+    struct map answered_by_thread; /* → index into ANSWERED */
+    int64_t answered_due_ns;       /* when they are to be looked at again */
+    size_t again_at;               /* where that goes on: they may be more than there is time for */
+    struct map listeners_sought;   /* listeners_find() */
+    int64_t gathering_since_ns;    /* 0: nothing is put down for a look */
+    bool has_fresh;                /* a wait at a socket came, and may be over soon: the last one */
     struct blocked_call fresh;
 };
 
@@ -83,7 +83,7 @@ struct wait_peers *wait_peers_free(struct wait_peers *w)
         return NULL;
     peer_looks_release(&w->looks);
     recent_peers_release(&w->recent);
-    map_release(&w->answered_by_task);
+    map_release(&w->answered_by_thread);
     map_release(&w->listeners_sought);
     free(w->answered);
     free(w->queue);
@@ -230,13 +230,13 @@ static void add_answered(struct wait_peers *w, const struct blocked_call *call,
                          const struct wait_side *side)
 {
     uint64_t at = w->n_answered;
-    if (!map_get(&w->answered_by_task, call->task, &at) && at == MOST_WAITING)
+    if (!map_get(&w->answered_by_thread, call->thread_no, &at) && at == MOST_WAITING)
         return;
     if (at == w->n_answered) {
         w->answered =
             array_reserve(w->answered, &w->answered_capacity, ++w->n_answered, sizeof *w->answered);
         w->answered[at] = (struct answered_wait){.pause_ns = ANSWERED_NS};
-        map_put(&w->answered_by_task, call->task, at);
+        map_put(&w->answered_by_thread, call->thread_no, at);
     }
     struct answered_wait now = {*call, *side, 0, ANSWERED_NS};
     if (side->blocker.net == NET_TCP) { /* it was searched for just now, and hardly ever moves */
@@ -244,7 +244,8 @@ static void add_answered(struct wait_peers *w, const struct blocked_call *call,
         now.due_ns = clock_now_ns() + now.pause_ns;
     }
     const struct answered_wait *before = &w->answered[at];
-    if (call->link && before->call.task == call->task && before->call.link == call->link) {
+    if (call->link && before->call.thread_no == call->thread_no &&
+        before->call.link == call->link) {
         now.due_ns = before->due_ns;
         now.pause_ns = before->pause_ns;
     }
@@ -253,10 +254,10 @@ static void add_answered(struct wait_peers *w, const struct blocked_call *call,
 
 static void drop_answered(struct wait_peers *w, size_t at)
 {
-    map_remove(&w->answered_by_task, w->answered[at].call.task);
+    map_remove(&w->answered_by_thread, w->answered[at].call.thread_no);
     w->answered[at] = w->answered[--w->n_answered];
     if (at < w->n_answered)
-        map_put(&w->answered_by_task, w->answered[at].call.task, at);
+        map_put(&w->answered_by_thread, w->answered[at].call.thread_no, at);
 }
 
 /* Are there connections that live for one request, as it seems? */
@@ -292,7 +293,7 @@ void wait_peers_see(struct wait_peers *w, const struct sample_message *m, wait_i
 static bool still_open(const struct wait_peers *w, const struct blocked_call *call, wait_id *ret)
 {
     struct open_sample s;
-    if (!w->host->sample(w->host->ctx, call->task, &s) || s.since_ns != call->since_ns ||
+    if (!w->host->sample(w->host->ctx, call->thread_no, &s) || s.since_ns != call->since_ns ||
         s.runs != call->runs)
         return false;
     *ret = s.wait;
@@ -310,7 +311,7 @@ static const struct wait *unanswered(const struct wait_peers *w, wait_id id)
 
 static void put_wait(struct wait_peers *w, const struct blocked_call *call, const struct wait *wait)
 {
-    w->host->complete(w->host->ctx, call->task, profile_wait(w->profile, wait));
+    w->host->complete(w->host->ctx, call->thread_no, profile_wait(w->profile, wait));
 }
 
 /* Is SIDE, of a poll, all of the process's own: what it wakes itself by? */
@@ -463,7 +464,7 @@ static void look_again(struct wait_peers *w, struct answered_wait *answered, int
         answered->pause_ns = min_i64(2 * answered->pause_ns, longest_pause_ns);
     }
     if (!is_as_before(&answer.side.blocker, &answered->side.blocker))
-        w->host->change(w->host->ctx, call.task, &answer.side, clock_now_ns());
+        w->host->change(w->host->ctx, call.thread_no, &answer.side, clock_now_ns());
     answered->side = answer.side;
 }
 

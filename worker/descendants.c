@@ -196,7 +196,7 @@ static bool is_process(pid_t pid)
 
 /* A child's number may be below its parent's where numbers began anew, so it takes several rounds.
  * A thread has a number, too, and the parent of its process. */
-static void meet_births(struct descendants *d, struct births *b)
+static void list_new_children(struct descendants *d, struct births *b)
 {
     for (bool any = true; any;) {
         any = false;
@@ -226,7 +226,7 @@ static void look_at_births(struct descendants *d, pid_t now_pid)
         add_birth(d, &d->births, pid, now_ns + AWAIT_NS, now_ns);
     d->whole_wanted |= !few;
     d->last_pid = now_pid;
-    meet_births(d, &d->births);
+    list_new_children(d, &d->births);
 }
 
 /* ---- all children ---- */

@@ -74,9 +74,9 @@ void process_set_end(struct process_set *set, struct target_process *s)
 void process_set_report(const struct process_set *set, struct profile *p)
 {
     for (size_t i = 0; i < set->n; i++) {
-        facts_put put = i == 0 ? profile_set_number : profile_add_number;
-        facts_of_unwinder(p, target_process_unwound(set->all[i]), put);
-        facts_of_modules(p, set->all[i]->modules, put);
+        metadata_put put = i == 0 ? profile_set_number : profile_add_number;
+        metadata_of_unwinder(p, target_process_unwound(set->all[i]), put);
+        metadata_of_modules(p, set->all[i]->modules, put);
         runtimes_report(p, set->all[i]->id, modules_maps(set->all[i]->modules));
     }
 }

@@ -1,7 +1,7 @@
 /* The processes of one recording, by their numbers, and which of them still run. */
 #pragma once
 
-#include "worker/facts.h"
+#include "worker/recording_metadata.h"
 #include "worker/target_process.h"
 
 enum { MOST_ALIVE = 1000 }; /* processes at a time */

@@ -35,7 +35,7 @@ static bool hook_name(void *ctx, pid_t ns_tid, struct text *ret)
     struct python *python = ctx;
     uint64_t pthread;
     return py_capture_knows(python->capture, ns_tid, &pthread) &&
-           py_thread_names_find(python->names_to_choose, pthread, ret) == 0;
+           py_thread_names_find(python->filter_names, pthread, ret) == 0;
 }
 
 struct python *python_new(const struct target_process *s, struct py_runtime *runtime)
@@ -49,7 +49,7 @@ struct python *python_new(const struct target_process *s, struct py_runtime *run
     python->merger = py_merger_new(runtime);
     python->gc = py_gc_new(runtime, s->live);
     python->names = py_thread_names_new(runtime, s->live);
-    python->names_to_choose = py_thread_names_new(runtime, s->live);
+    python->filter_names = py_thread_names_new(runtime, s->live);
     python->hook = (struct capture_hook){python,    hook_tick,      hook_capture,
                                          hook_undo, hook_is_python, hook_name};
     return python;
@@ -62,7 +62,7 @@ struct python *python_free(struct python *python)
     python_free(python->older);
     py_gc_free(python->gc);
     py_thread_names_free(python->names);
-    py_thread_names_free(python->names_to_choose);
+    py_thread_names_free(python->filter_names);
     py_merger_free(python->merger);
     py_codes_free(python->codes);
     py_capture_free(python->capture);

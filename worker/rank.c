@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "target/environ.h"
-#include "worker/facts.h"
+#include "worker/recording_metadata.h"
 #include "worker/target_process.h"
 
 enum { MOST = 16 };
@@ -23,7 +23,7 @@ static void consider(void *ctx, const char *string)
 {
     struct found *f = ctx;
     const char *value = strchr(string, '=');
-    if (value && f->n < MOST && facts_is_rank(string) && value[1] &&
+    if (value && f->n < MOST && metadata_is_rank(string) && value[1] &&
         strspn(value + 1, "0123456789") == strlen(value + 1))
         memcpy(f->strings[f->n++], string, strlen(string) + 1);
 }

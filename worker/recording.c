@@ -15,11 +15,11 @@
 #include "target/elf_store.h"
 #include "worker/backlog.h"
 #include "worker/batch.h"
-#include "worker/evidence.h"
-#include "worker/facts.h"
 #include "worker/follower.h"
 #include "worker/naming_schedule.h"
+#include "worker/process_counters.h"
 #include "worker/process_set.h"
+#include "worker/recording_metadata.h"
 #include "worker/thread_names.h"
 
 enum {
@@ -39,7 +39,7 @@ struct recording {
     struct follower *follower; /* NULL: children are not recorded */
     struct thread_timeline *timelines;
     size_t n_timelines, timelines_capacity;
-    struct map timeline_by_number; /* task number → index into timelines */
+    struct map timeline_by_number; /* thread number → index into timelines */
     int64_t origin_ns, end_ns;
     int64_t paused_ns, paused_utc_ns; /* since when it is paused; 0: it is not */
     bool flushed;                     /* the flush for recording_snapshot() is complete */
@@ -52,7 +52,7 @@ struct recording {
     struct hold_shares ended_shares; /* the largest of threads that have ended */
     struct backlog backlog;          /* while a snapshot is made */
     struct naming_schedule naming;
-    struct evidence *evidence; /* NULL: of a dump */
+    struct process_counters *counters; /* NULL: of a dump */
     struct usage_round usage;
     struct thread_names thread_names;
     struct waits *waits;
@@ -71,8 +71,8 @@ static int add(void *ctx, pid_t pid, uint64_t start_ticks, struct err *err)
         return error;
     struct target_process *process = r->processes.all[r->processes.n - 1];
     stack_builder_prepare(r->stacks, process);
-    if (r->evidence)
-        evidence_add(r->evidence, process);
+    if (r->counters)
+        process_counters_add(r->counters, process);
     if (r->origin_ns)
         target_process_refresh(process, clock_now_ns());
     return 0;
@@ -87,32 +87,32 @@ static struct wait_target wait_target_of(void *ctx, uint32_t process)
                                     : (struct wait_target){0};
 }
 
-static struct thread_timeline *timeline_of(const struct recording *r, uint32_t task)
+static struct thread_timeline *timeline_of(const struct recording *r, uint32_t thread_no)
 {
     uint64_t index;
-    return map_get(&r->timeline_by_number, task, &index) ? &r->timelines[index] : NULL;
+    return map_get(&r->timeline_by_number, thread_no, &index) ? &r->timelines[index] : NULL;
 }
 
-static bool open_sample_of(void *ctx, uint32_t task, struct open_sample *ret)
+static bool open_sample_of(void *ctx, uint32_t thread_no, struct open_sample *ret)
 {
-    const struct thread_timeline *t = timeline_of(ctx, task);
+    const struct thread_timeline *t = timeline_of(ctx, thread_no);
     if (!t || !t->open)
         return false;
     *ret = (struct open_sample){t->sampled_ns, t->sched.runs, t->at.wait};
     return true;
 }
 
-static void complete_wait(void *ctx, uint32_t task, wait_id wait)
+static void complete_wait(void *ctx, uint32_t thread_no, wait_id wait)
 {
-    struct thread_timeline *t = timeline_of(ctx, task);
+    struct thread_timeline *t = timeline_of(ctx, thread_no);
     if (t)
         t->at.wait = wait;
 }
 
-static void change_side(void *ctx, uint32_t task, const struct wait_side *side, int64_t at_ns)
+static void change_side(void *ctx, uint32_t thread_no, const struct wait_side *side, int64_t at_ns)
 {
     struct recording *r = ctx;
-    struct thread_timeline *t = timeline_of(r, task);
+    struct thread_timeline *t = timeline_of(r, thread_no);
     if (t)
         thread_timeline_change_side(t, r->profile, side, at_ns);
 }
@@ -124,7 +124,7 @@ struct recording *recording_new(const struct recording_config *config)
     r->profile = profile_new(config->max_bytes);
     if (config->keep_ns)
         profile_keep_last(r->profile, config->keep_ns);
-    facts_of_host(r->profile);
+    metadata_of_host(r->profile);
     r->sampler = sampler_new(&config->sampler);
     r->naming.sampler = r->sampler;
     r->files = elf_store_new();
@@ -159,7 +159,7 @@ int recording_start(struct recording *r, struct err *err)
     (void)follower_look(r->follower, true);
     process_set_refresh(&r->processes, clock_now_ns());
     if (!r->config.sampler.single_shot)
-        r->evidence = evidence_new(r->profile, r->processes.all, r->processes.n);
+        r->counters = process_counters_new(r->profile, r->processes.all, r->processes.n);
     r->origin_ns = clock_now_ns();
     profile_set_origin(r->profile, &(struct profile_origin){clock_utc_ns(), r->origin_ns});
     return sampler_start(r->sampler, err);
@@ -194,8 +194,9 @@ static struct thread_timeline *open_timeline(struct recording *r, struct target_
     r->timelines = array_reserve(r->timelines, &r->timelines_capacity, r->n_timelines + 1,
                                  sizeof *r->timelines);
     timeline = &r->timelines[r->n_timelines];
-    *timeline = (struct thread_timeline){
-        .thread = thread_for(r, s, m), .task = m->thread, .by_state = r->config.stacks.gil_only};
+    *timeline = (struct thread_timeline){.thread = thread_for(r, s, m),
+                                         .thread_no = m->thread,
+                                         .by_state = r->config.stacks.gil_only};
     r->threads_seen++;
     usage_begin(&timeline->usage, s->pid, m->tid,
                 &profile_see_thread(r->profile, timeline->thread)->usage);
@@ -206,11 +207,11 @@ static struct thread_timeline *open_timeline(struct recording *r, struct target_
 /* The last timeline takes the place of the one that ended. */
 static void drop_timeline(struct recording *r, struct thread_timeline *timeline)
 {
-    map_remove(&r->timeline_by_number, timeline->task);
+    map_remove(&r->timeline_by_number, timeline->thread_no);
     thread_timeline_release(timeline);
     *timeline = r->timelines[--r->n_timelines];
     if (timeline != &r->timelines[r->n_timelines])
-        map_put(&r->timeline_by_number, timeline->task, (uint64_t)(timeline - r->timelines));
+        map_put(&r->timeline_by_number, timeline->thread_no, (uint64_t)(timeline - r->timelines));
 }
 
 /* A thread's name is often set right after its birth, and sometimes later: it is read with its
@@ -345,7 +346,7 @@ static void handle(struct recording *r, const struct message *m)
         waits_see_lock(r->waits, (const struct lock_message *)m);
         break;
     case MESSAGE_PROCESS_END:
-        evidence_end(r->evidence, m->process);
+        process_counters_end(r->counters, m->process);
         process_set_end(&r->processes, s);
         break;
     }
@@ -396,7 +397,7 @@ bool recording_work(struct recording *r)
     if (n == 0)
         process_set_refresh(&r->processes, now_ns);
     profile_age(r->profile, recording_running_ns(r));
-    evidence_look(r->evidence);
+    process_counters_look(r->counters);
     usage_look_around(&r->usage, r->profile, r->timelines, r->n_timelines);
     if (!r->config.sampler.max_cpus) /* under a quota the CPU is better spent on samples */
         naming_schedule_ahead(&r->naming, r->processes.all, r->processes.n,
@@ -411,15 +412,15 @@ void recording_tell(struct recording *r)
     for (size_t i = 0; i < r->n_timelines; i++)
         profile_get_thread(r->profile, r->timelines[i].thread)->usage =
             usage_so_far(&r->timelines[i].usage);
-    evidence_report(r->evidence);
+    process_counters_report(r->counters);
     profile_count_threads(r->profile);
-    facts_of_rate(r->profile, &r->config.sampler, r->sampler,
-                  (double)recording_elapsed_ns(r) / NS_PER_S);
+    metadata_of_rate(r->profile, &r->config.sampler, r->sampler,
+                     (double)recording_elapsed_ns(r) / NS_PER_S);
     struct hold_shares shares = recording_shares(r);
     profile_set_number(r->profile, METRIC_HELD_SHARE, shares.held);
     profile_set_number(r->profile, METRIC_OVERHEAD, shares.lost);
-    facts_of_sampler(r->profile, sampler_counters(r->sampler));
-    facts_of_priority(r->profile, r->sampler, &r->processes.apart);
+    metadata_of_sampler(r->profile, sampler_counters(r->sampler));
+    metadata_of_priority(r->profile, r->sampler, &r->processes.apart);
     profile_add_number(r->profile, METRIC_RING_FULL, (double)r->lost);
     profile_set_number(r->profile, METRIC_STACKS_LEFT_OUT, (double)r->left_out);
     profile_set_number(r->profile, METRIC_WAITS_UNKNOWN, (double)r->cpu_waits_unknown);
@@ -435,7 +436,7 @@ static void report(struct recording *r, bool (*on_progress)(void *ctx, double sh
     waits_report(r->waits);
     naming_schedule_finish(&r->naming, r->profile, r->processes.all, r->processes.n, on_progress,
                            ctx);
-    facts_of_files(r->profile, r->files);
+    metadata_of_files(r->profile, r->files);
 }
 
 /* Handles what is in the ring, or waits a little for it. */
@@ -468,7 +469,7 @@ bool recording_pause(struct recording *r)
         ;
     for (size_t i = 0; i < r->n_timelines; i++)
         usage_look_at(&r->timelines[i], r->profile);
-    evidence_pause(r->evidence);
+    process_counters_pause(r->counters);
     r->paused_ns = clock_now_ns();
     r->paused_utc_ns = clock_utc_ns();
     return true;
@@ -483,7 +484,7 @@ void recording_resume(struct recording *r)
     int64_t ns = clock_now_ns() - r->paused_ns;
     const struct user_pause pause = {r->paused_ns - r->origin_ns, (uint64_t)r->paused_utc_ns, ns};
     profile_add_pause(r->profile, &pause);
-    evidence_resume(r->evidence);
+    process_counters_resume(r->counters);
     for (size_t i = 0; i < r->n_timelines; i++) {
         struct thread_timeline *timeline = &r->timelines[i];
         const struct profile_thread *t = profile_see_thread(r->profile, timeline->thread);
@@ -585,7 +586,7 @@ struct recording *recording_free(struct recording *r)
     r->sampler = sampler_free(r->sampler);
     stack_builder_free(r->stacks);
     naming_schedule_release(&r->naming);
-    evidence_free(r->evidence);
+    process_counters_free(r->counters);
     follower_free(r->follower);
     process_set_release(&r->processes);
     elf_store_free(r->files);

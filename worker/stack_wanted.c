@@ -112,16 +112,16 @@ static size_t keep_older(struct stack_range *parts, size_t n, const struct stack
     return n;
 }
 
-static void send_parts(struct feedback *f, uint32_t task, const struct native_stack *native,
+static void send_parts(struct feedback *f, uint32_t thread_no, const struct native_stack *native,
                        const struct snapshot *s)
 {
     struct stack_range parts[FEEDBACK_RANGES];
     struct stack_range before[FEEDBACK_RANGES];
-    uint32_t near_before = feedback_read_bytes(f, task);
+    uint32_t near_before = feedback_read_bytes(f, thread_no);
     struct extents e = find_extents(native, s);
     if (e.n == 1 && !near_before)
         return;
-    size_t n_before = near_before ? feedback_ranges(f, task, before) : 0;
+    size_t n_before = near_before ? feedback_ranges(f, thread_no, before) : 0;
     uint64_t bytes = 0;
     size_t n = e.n - 1;
     for (size_t i = 0; i < n; i++) {
@@ -129,20 +129,21 @@ static void send_parts(struct feedback *f, uint32_t task, const struct native_st
         bytes += parts[i].len;
     }
     if (e.too_many || s->other_bytes || bytes > PARTS_MOST_BYTES) {
-        feedback_want_ranges(f, task, 0, NULL, 0);
+        feedback_want_ranges(f, thread_no, 0, NULL, 0);
         return;
     }
     n = keep_older(parts, n, before, n_before);
     bool near_cut = native->end == UNWIND_STACK_CUT && e.n == 1;
     uint32_t near = next_bytes(e.items[0].end - e.items[0].start, near_cut, near_before, GAP_BYTES);
-    feedback_want_ranges(f, task, n ? near : 0, parts, n);
+    feedback_want_ranges(f, thread_no, n ? near : 0, parts, n);
 }
 
-void stack_wanted_send(struct feedback *f, uint32_t task, const struct native_stack *native,
+void stack_wanted_send(struct feedback *f, uint32_t thread_no, const struct native_stack *native,
                        const struct snapshot *s)
 {
     bool cut = native->end == UNWIND_STACK_CUT;
     uint64_t needed = cut ? max_u64(native->stack_needed, s->stack_bytes) : native->stack_needed;
-    feedback_want_stack(f, task, next_bytes(needed, cut, feedback_stack(f, task), LEAST_BYTES));
-    send_parts(f, task, native, s);
+    feedback_want_stack(f, thread_no,
+                        next_bytes(needed, cut, feedback_stack(f, thread_no), LEAST_BYTES));
+    send_parts(f, thread_no, native, s);
 }

@@ -10,6 +10,6 @@
 #include "sampler/feedback.h"
 #include "unwinder/unwinder.h"
 
-/* TASK's capture S gave NATIVE. */
-void stack_wanted_send(struct feedback *f, uint32_t task, const struct native_stack *native,
+/* THREAD_NO's capture S gave NATIVE. */
+void stack_wanted_send(struct feedback *f, uint32_t thread_no, const struct native_stack *native,
                        const struct snapshot *s);

@@ -15,7 +15,7 @@
 #include "pyframes/py_internal.h"
 #include "target/command_line.h"
 #include "target/proc.h"
-#include "worker/facts.h"
+#include "worker/recording_metadata.h"
 
 enum {
     MAPS_EVERY_MS = 1000,  /* dlopen without a call into it yet */
@@ -369,7 +369,7 @@ void target_process_describe(struct target_process *s)
     text_release(&line);
     target_process_call(s, process->comm);
     string_id environment;
-    if (facts_environment(s->profile, s->pid, &environment))
+    if (metadata_environment(s->profile, s->pid, &environment))
         profile_get_process(s->profile, s->id)->environment = environment;
 }
 

@@ -33,7 +33,7 @@ struct python {
     struct py_codes *codes;
     struct py_merger *merger;
     struct py_thread_names *names;
-    struct py_thread_names *names_to_choose; /* the sampler's thread's own */
+    struct py_thread_names *filter_names; /* the sampler's thread's own */
     struct py_gc *gc;
     struct py_tasks *tasks; /* NULL: not asked for, or there are none (yet) */
     struct capture_hook hook;

@@ -25,7 +25,7 @@ enum { MOST_SIDE_CHANGES = 10000 }; /* of one sample: 100 seconds of them at 100
 /* One thread's present sample, still open. */
 struct thread_timeline {
     thread_id thread;
-    uint32_t task; /* the sampler's number for it */
+    uint32_t thread_no; /* the sampler's number for it */
     bool open;
     struct spot at;
     struct spot settled; /* where it was, if it proves not to have waited for a CPU */

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "cli/answer.h"
-#include "cli/dumped.h"
+#include "cli/dump_thread.h"
 #include "exporter/exporter.h"
 #include "recording/recording_file.h"
 #include "tests/fuzz/check_json.h"
@@ -25,7 +25,7 @@ struct scene {
     string_id strings[MAX_STRINGS];
     frame_id frames[MAX_FRAMES];
     size_t n_frames;
-    struct dumped threads[MAX_THREADS];
+    struct dump_thread threads[MAX_THREADS];
     size_t n_threads;
 };
 
@@ -69,7 +69,7 @@ static stack_id any_stack(const struct scene *s, struct feed *f)
 
 static void add_thread(struct scene *s, process_id process, struct feed *f)
 {
-    struct dumped *d = &s->threads[s->n_threads];
+    struct dump_thread *d = &s->threads[s->n_threads];
     thread_id t = profile_thread(s->p, process, (pid_t)s->n_threads + 1, any_string(s, f), 0);
     profile_get_thread(s->p, t)->main = s->n_threads == 0;
     int64_t at = 0;
@@ -224,7 +224,7 @@ static void check_dump(struct scene *s, const struct view_options *view)
         lines += n + HEAD_LINES;
     }
     struct output o;
-    dumped_call(&d);
+    dump_thread_call(&d);
     for (size_t i = 0; i < sizeof styles / sizeof *styles; i++) {
         begin(&o);
         dump_text(&d, &styles[i], o.file);

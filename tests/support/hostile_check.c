@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/answer.h"
-#include "cli/card.h"
+#include "cli/environment.h"
 #include "exporter/exporter.h"
 #include "summary/findings.h"
 #include "tests/fuzz/check_json.h"
@@ -131,7 +131,7 @@ static void check_answer(const struct hostile_stage *stage, struct text *shape)
     answer_write(&table, ANSWER_MIN_WIDTH, &said);
     check_lines(said.s, said.len, WIDTH);
     text_clear(&said);
-    card_write(&groups, WIDTH, &said);
+    environment_write(&groups, WIDTH, &said);
     check_lines(said.s, said.len, CARD_WIDTH);
     for (size_t i = 0; i < findings.n_printed; i++)
         text_addf(shape, "%s\n", findings.printed[i]->rule);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "worker/facts.h"
+#include "worker/recording_metadata.h"
 
 /* No process has these pids: they are above the kernel's largest. */
 enum { FIRST_PID = 5000001, SECOND_PID, THIRD_PID, SAMPLES = 300, FIRST_LINE = 7 };
@@ -94,9 +94,9 @@ static void add_process(struct hostile_stage *s, pid_t pid, const char *rank)
     struct text variable = {0};
     text_add(&variable, "OMP_PLACES=");
     add_next(s, &variable);
-    facts_add_variable(&environment, variable.s);
+    metadata_add_variable(&environment, variable.s);
     if (*rank)
-        facts_add_variable(&environment, rank);
+        metadata_add_variable(&environment, rank);
     process.environment = profile_string(s->p, environment.s);
     process.title = next(s, "", "");
     process.command = next(s, "", "");
@@ -108,10 +108,10 @@ static void add_process(struct hostile_stage *s, pid_t pid, const char *rank)
 }
 
 /* A thread that spends all its time AT. */
-static struct dumped *add_thread(struct hostile_stage *s, struct spot at, enum run_state state)
+static struct dump_thread *add_thread(struct hostile_stage *s, struct spot at, enum run_state state)
 {
     pid_t pid = profile_see_process(s->p, s->process)->pid;
-    struct dumped *d = &s->threads[s->dump.n];
+    struct dump_thread *d = &s->threads[s->dump.n];
     bool main = s->dump.n == 0 || d[-1].pid != pid;
     pid_t tid = main ? pid : pid + 100 * (pid_t)s->dump.n;
     thread_id id = profile_thread(s->p, s->process, tid, next(s, "", ""), 0);
@@ -123,27 +123,27 @@ static struct dumped *add_thread(struct hostile_stage *s, struct spot at, enum r
                  : state == RUN_RUNNABLE ? COUNTED_RUNQUEUE
                                          : COUNTED_OFF_CPU] = run.weights.wall_ns;
     profile_add_run(s->p, id, &run);
-    *d = (struct dumped){.thread = id,
-                         .pid = pid,
-                         .tid = tid,
-                         .sampled = true,
-                         .complete = true,
-                         .at = at,
-                         .counted = true,
-                         .syscall = -2,
-                         .gil.gil = PY_GIL_ABSENT,
-                         .state = state == RUN_RUNNING    ? THREAD_RUNNING
-                                  : state == RUN_RUNNABLE ? THREAD_RUNNABLE
-                                                          : THREAD_BLOCKED};
+    *d = (struct dump_thread){.thread = id,
+                              .pid = pid,
+                              .tid = tid,
+                              .sampled = true,
+                              .complete = true,
+                              .at = at,
+                              .counted = true,
+                              .syscall = -2,
+                              .gil.gil = PY_GIL_ABSENT,
+                              .state = state == RUN_RUNNING    ? THREAD_RUNNING
+                                       : state == RUN_RUNNABLE ? THREAD_RUNNABLE
+                                                               : THREAD_BLOCKED};
     s->dump.n++;
     return d;
 }
 
 /* A thread that waits so, in a stack of its own. */
-static struct dumped *add_waiter(struct hostile_stage *s, struct wait wait)
+static struct dump_thread *add_waiter(struct hostile_stage *s, struct wait wait)
 {
     struct spot at = {calls(s), profile_wait(s->p, &wait)};
-    struct dumped *d = add_thread(s, at, RUN_BLOCKED);
+    struct dump_thread *d = add_thread(s, at, RUN_BLOCKED);
     d->side = wait.side;
     (void)snprintf(d->object, sizeof d->object, "%s", profile_text(s->p, wait.object));
     (void)snprintf(d->wchan, sizeof d->wchan, "%s", profile_text(s->p, next(s, "", "")));
@@ -206,7 +206,7 @@ static void add_peer_waiters(struct hostile_stage *s)
 /* Two threads that wait for each other's locks, and both locks have names. */
 static void add_circle(struct hostile_stage *s)
 {
-    struct dumped *first = &s->threads[s->dump.n];
+    struct dump_thread *first = &s->threads[s->dump.n];
     for (uint64_t i = 0; i < 2; i++) {
         struct wait wait = call(s, "futex", THING_PY_LOCK);
         pid_t pid = first[0].pid ? first[0].pid : profile_see_process(s->p, s->process)->pid;
@@ -268,7 +268,7 @@ static void link_dump(struct hostile_stage *s)
     for (int i = 1; i <= d->waits.n_cycles; i++)
         d->deadlocks[i] = true;
     d->view = view_new(s->p, &(struct view_options){.whole = true});
-    dumped_call(d);
+    dump_thread_call(d);
 }
 
 void hostile_stage_init(struct hostile_stage *s, const char *const *names, size_t n, bool distinct)
@@ -296,7 +296,7 @@ void hostile_stage_init(struct hostile_stage *s, const char *const *names, size_
 void hostile_stage_release(struct hostile_stage *s)
 {
     for (size_t i = 0; i < s->dump.n; i++)
-        dumped_release(&s->threads[i]);
+        dump_thread_release(&s->threads[i]);
     wait_graph_release(&s->dump.waits);
     free(s->dump.deadlocks);
     view_free(s->dump.view);

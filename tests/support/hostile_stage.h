@@ -3,13 +3,13 @@
  * nothing but these. */
 #pragma once
 
-#include "cli/dumped.h"
+#include "cli/dump_thread.h"
 
 enum { HOSTILE_THREADS = 12, HOSTILE_TASKS = 2 };
 struct hostile_stage {
     struct profile *p;
     struct dump dump;
-    struct dumped threads[HOSTILE_THREADS];
+    struct dump_thread threads[HOSTILE_THREADS];
     struct listed_task tasks[HOSTILE_TASKS];
     size_t task_threads[HOSTILE_TASKS];
     const char *const *names;

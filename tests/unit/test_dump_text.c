@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "cli/dump_places.h"
-#include "cli/dumped.h"
+#include "cli/dump_thread.h"
 #include "summary/wait_side.h"
 #include "tests/support/check_main.h"
 #include "tests/support/profile_builder.h"
@@ -28,7 +28,7 @@ static void setup(void)
 static void teardown(void)
 {
     for (size_t i = 0; i < d.n; i++)
-        dumped_release(&d.threads[i]);
+        dump_thread_release(&d.threads[i]);
     dump_places_free(d.places);
     view_free(d.view);
     wait_graph_release(&d.waits);
@@ -39,24 +39,24 @@ static void teardown(void)
 }
 
 /* THREAD, as its last run has it, CPU_MS of the look on a CPU. */
-static struct dumped *add(thread_id thread, enum thread_state state, int64_t cpu_ms)
+static struct dump_thread *add(thread_id thread, enum thread_state state, int64_t cpu_ms)
 {
     const struct profile_thread *t = profile_see_thread(b.p, thread);
     d.threads = array_reserve(d.threads, &d.capacity, d.n + 1, sizeof *d.threads);
-    struct dumped *made = &d.threads[d.n++];
-    *made = (struct dumped){.thread = thread,
-                            .pid = PID,
-                            .tid = t->tid,
-                            .sampled = true,
-                            .shot = true,
-                            .state = state,
-                            .syscall = state == THREAD_BLOCKED ? -1 : -2,
-                            .complete = true,
-                            .at = t->runs[t->n_runs - 1].at,
-                            .gil = {.gil = PY_GIL_ABSENT},
-                            .counted = true,
-                            .ran = cpu_ms > 0,
-                            .cpu_ns = cpu_ms * NS_PER_MS};
+    struct dump_thread *made = &d.threads[d.n++];
+    *made = (struct dump_thread){.thread = thread,
+                                 .pid = PID,
+                                 .tid = t->tid,
+                                 .sampled = true,
+                                 .shot = true,
+                                 .state = state,
+                                 .syscall = state == THREAD_BLOCKED ? -1 : -2,
+                                 .complete = true,
+                                 .at = t->runs[t->n_runs - 1].at,
+                                 .gil = {.gil = PY_GIL_ABSENT},
+                                 .counted = true,
+                                 .ran = cpu_ms > 0,
+                                 .cpu_ns = cpu_ms * NS_PER_MS};
     made->side = wait_side_of(b.p, d.view, made->at);
     return made;
 }
@@ -79,7 +79,7 @@ static const char *shown(void)
         d.any_ran |= d.threads[i].ran;
         d.all_ran &= d.threads[i].ran;
     }
-    dumped_call(&d);
+    dump_thread_call(&d);
     ck_assert_int_eq(dump_text(&d, &style, out), 0);
     ck_assert_int_eq(fclose(out), 0);
     return text;
@@ -224,7 +224,7 @@ START_TEST(a_time_out_is_told)
         thread_id main = builder_thread(&b, PID, NULL);
         builder_run(&b, main, "ask!app > poll [blocked]", LOOK_MS, 0);
         look();
-        struct dumped *t = add(main, THREAD_BLOCKED, 0);
+        struct dump_thread *t = add(main, THREAD_BLOCKED, 0);
         t->syscall = SYS_poll;
         t->time_out_ns = seconds ? seconds * (int64_t)NS_PER_S : 900 * (int64_t)NS_PER_MS;
         shown();
@@ -390,7 +390,7 @@ START_TEST(who_has_the_gil_and_who_waits_for_it)
     builder_run(&b, main, "f@/a.py:1:3", LOOK_MS, LOOK_MS);
     builder_run(&b, worker, "g@/a.py:7:9 > [waiting for GIL]", LOOK_MS, 0);
     look();
-    struct dumped *t = add(main, THREAD_RUNNING, 490);
+    struct dump_thread *t = add(main, THREAD_RUNNING, 490);
     t->gil.gil = PY_GIL_HOLDING;
     t->python_threads[0] = 0x5000;
     t = add(worker, THREAD_BLOCKED, 0);
@@ -410,7 +410,7 @@ START_TEST(a_call_has_its_object)
     thread_id main = builder_thread(&b, PID, NULL);
     builder_run(&b, main, "load!app > read /data/x [blocked]", LOOK_MS, 0);
     look();
-    struct dumped *t = add(main, THREAD_BLOCKED, 0);
+    struct dump_thread *t = add(main, THREAD_BLOCKED, 0);
     t->syscall = SYS_read;
     (void)snprintf(t->object, sizeof t->object, "/data/x");
     shown();
@@ -428,7 +428,7 @@ START_TEST(threads_that_end_or_cannot_be_captured_are_there)
     builder_run(&b, worker, "run!app", LOOK_MS, LOOK_MS);
     look();
     add(main, THREAD_RUNNING, 100)->sampled = false;
-    struct dumped *t = add(worker, THREAD_RUNNING, 100);
+    struct dump_thread *t = add(worker, THREAD_RUNNING, 100);
     t->ended = true;
     shown();
     assert_has("10 main           runs, not captured in time");

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "cli/answer.h"
-#include "cli/card.h"
+#include "cli/environment.h"
 #include "exporter/exporter.h"
 #include "summary/findings.h"
 #include "tests/support/check_main.h"
@@ -41,7 +41,7 @@ static void write_all(struct profile_builder *b, int64_t end_ms)
     ck_assert_uint_ge(findings.n_printed, 1);
     findings_write(&findings, WIDTH, &said);
     answer_write(&table, WIDTH, &said);
-    card_write(&groups, WIDTH, &said);
+    environment_write(&groups, WIDTH, &said);
     findings_release(&findings);
     table_release(&table);
     groups_release(&groups);

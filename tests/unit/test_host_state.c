@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "tests/support/check_main.h"
-#include "worker/machine_card.h"
+#include "worker/machine_environment.h"
 
 /* As a machine with two nodes has it (Linux 6.1, shortened). */
 static const char vmstat[] = "nr_free_pages 112233\n"
@@ -149,7 +149,7 @@ START_TEST(a_card_has_the_differences)
                               .memory_pressure = {.known = true, .some_ns = 30, .full_ns = 2},
                               .cpu_pressure = {.known = true, .some_ns = 30},
                               .paging = {.swap_known = true, .numa_known = true, .swap_ins = 8}};
-    struct profile_machine m = machine_card_of(p, &setup, &first, &last);
+    struct profile_machine m = machine_environment_of(p, &setup, &first, &last);
     ck_assert(m.known && m.swap_known && !m.numa_known && m.memory_pressure.known);
     ck_assert(!m.starts_known);
     ck_assert(!m.cpu_pressure.known && !m.huge_pages.ix);
@@ -174,7 +174,7 @@ START_TEST(this_machine_is_read)
     ck_assert(first.memory_pressure.known == (access("/proc/pressure/memory", R_OK) == 0));
     ck_assert(first.load >= 0);
     struct host_state last = host_state_read();
-    struct profile_machine m = machine_card(p, &first, &last);
+    struct profile_machine m = machine_environment(p, &first, &last);
     ck_assert_uint_ge(m.numa_nodes, access("/sys/devices/system/node/has_memory", R_OK) == 0);
     ck_assert((m.huge_pages.ix != 0) ==
               (access("/sys/kernel/mm/transparent_hugepage/enabled", R_OK) == 0));

@@ -6,7 +6,7 @@
 #include "tests/support/check_main.h"
 #include "tests/support/hostile_check.h"
 #include "tests/support/profile_builder.h"
-#include "worker/facts.h"
+#include "worker/recording_metadata.h"
 
 static const char *const tricks[] = {
     /* The marks of our own texts. */
@@ -100,8 +100,8 @@ START_TEST(a_value_is_no_other_variable)
     struct profile_builder b = builder_start(1, "app");
     struct text environment = {0};
     size_t len = 0;
-    facts_add_variable(&environment, "OMP_PLACES=x RANK=9\nRANK=8\\");
-    facts_add_variable(&environment, "RANK=3");
+    metadata_add_variable(&environment, "OMP_PLACES=x RANK=9\nRANK=8\\");
+    metadata_add_variable(&environment, "RANK=3");
     ck_assert_str_eq(environment.s, "OMP_PLACES=x\\x20RANK=9\\x0aRANK=8\\x5c RANK=3");
     builder_process(&b, 2, "app", environment.s);
     const char *rank = process_rank(b.p, b.process, &len);

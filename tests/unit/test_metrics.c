@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "tests/support/check_main.h"
-#include "worker/facts.h"
+#include "worker/recording_metadata.h"
 
 static bool is_key(const char *s)
 {
@@ -66,7 +66,7 @@ START_TEST(every_counter_of_the_sampler_is_a_metric)
     double sum = 0;
     for (int i = 0; i < SAMPLER_COUNTER_COUNT; i++)
         counters_add(&c, (enum sampler_counter)i, 1);
-    facts_of_sampler(p, &c);
+    metadata_of_sampler(p, &c);
     for (enum metric m = METRIC_NONE + 1; m < METRIC_COUNT; m++)
         sum += profile_number(p, m);
     ck_assert_double_eq(sum, SAMPLER_COUNTER_COUNT);

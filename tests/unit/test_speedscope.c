@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "exporter/exporter.h"
-#include "exporter/timeline.h"
+#include "exporter/path_timeline.h"
 #include "tests/support/check_main.h"
 #include "tests/support/profile_builder.h"
 
@@ -456,15 +456,15 @@ START_TEST(a_few_of_many_paths_are_folded_from_the_innermost)
     struct view_options options = {0};
     struct view *v = view_new(b.p, &options);
     struct paths *paths = paths_new(b.p, v, 0);
-    struct timeline l = {0};
-    timeline_add_thread(&l, paths, profile_see_thread(b.p, few), WEIGHT_WALL, 0);
-    timeline_bucket(&l, paths, INT64_MAX);
+    struct path_timeline l = {0};
+    path_timeline_add_thread(&l, paths, profile_see_thread(b.p, few), WEIGHT_WALL, 0);
+    path_timeline_bucket(&l, paths, INT64_MAX);
     ck_assert_uint_eq(l.n, 3);
-    timeline_fold(&l, paths, INT64_C(10) * NS_PER_MS);
-    ck_assert_int_eq(timeline_total_ns(&l), INT64_C(105) * NS_PER_MS);
+    path_timeline_fold(&l, paths, INT64_C(10) * NS_PER_MS);
+    ck_assert_int_eq(path_timeline_total_ns(&l), INT64_C(105) * NS_PER_MS);
     ck_assert_uint_eq(l.n, 1);
     ck_assert_uint_eq(paths_depth(paths, l.segments[0].path), 2);
-    timeline_release(&l);
+    path_timeline_release(&l);
     paths_free(paths);
     view_free(v);
     profile_free(b.p);

@@ -6,20 +6,21 @@
 
 #include "worker/target_process.h"
 
-struct evidence;
+struct process_counters;
 
 /* The first look at the N PROCESSES, which are borrowed; P is their profile. */
-struct evidence *evidence_new(struct profile *p, struct target_process *const *processes, size_t n);
+struct process_counters *process_counters_new(struct profile *p,
+                                              struct target_process *const *processes, size_t n);
 /* The first look at another one.  It is borrowed. */
-void evidence_add(struct evidence *e, struct target_process *process);
+void process_counters_add(struct process_counters *e, struct target_process *process);
 /* The process of this NUMBER has ended: no later look takes it.  E may be NULL. */
-void evidence_end(struct evidence *e, size_t number);
+void process_counters_end(struct process_counters *e, size_t number);
 /* Looks again if it is time; cheap when called often.  E may be NULL. */
-void evidence_look(struct evidence *e);
+void process_counters_look(struct process_counters *e);
 /* Around a pause: what was counted in between is left out, but of memory limits and swap.  The
  * busiest neighbour and children's CPU time are those since then.  E may be NULL. */
-void evidence_pause(struct evidence *e);
-void evidence_resume(struct evidence *e);
+void process_counters_pause(struct process_counters *e);
+void process_counters_resume(struct process_counters *e);
 /* Looks again, and brings the profile up to now.  E may be NULL. */
-void evidence_report(struct evidence *e);
-struct evidence *evidence_free(struct evidence *e); /* returns NULL */
+void process_counters_report(struct process_counters *e);
+struct process_counters *process_counters_free(struct process_counters *e); /* returns NULL */

@@ -1,4 +1,4 @@
-#include "worker/machine_card.h"
+#include "worker/machine_environment.h"
 
 #include "base/minmax.h"
 
@@ -22,9 +22,9 @@ static struct profile_pressure pressure(const struct host_pressure *first,
                                      .full_ns = max_i64(last->full_ns - first->full_ns, 0)};
 }
 
-struct profile_machine machine_card_of(struct profile *p, const struct host_setup *setup,
-                                       const struct host_state *first,
-                                       const struct host_state *last)
+struct profile_machine machine_environment_of(struct profile *p, const struct host_setup *setup,
+                                              const struct host_state *first,
+                                              const struct host_state *last)
 {
     const struct host_paging *before = &first->paging;
     const struct host_paging *after = &last->paging;
@@ -52,10 +52,10 @@ struct profile_machine machine_card_of(struct profile *p, const struct host_setu
     };
 }
 
-struct profile_machine machine_card(struct profile *p, const struct host_state *first,
-                                    const struct host_state *last)
+struct profile_machine machine_environment(struct profile *p, const struct host_state *first,
+                                           const struct host_state *last)
 {
     struct host_setup setup;
     host_setup_read(&setup);
-    return machine_card_of(p, &setup, first, last);
+    return machine_environment_of(p, &setup, first, last);
 }

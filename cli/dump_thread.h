@@ -13,7 +13,7 @@
 #include "worker/recording.h"
 #include "worker/task_list.h"
 
-struct dumped {
+struct dump_thread {
     thread_id thread;
     pid_t pid, tid;
     bool sampled; /* false: it could not be captured in time */
@@ -53,8 +53,8 @@ struct dump {
     struct profile *profile;
     struct waits *live_waits; /* the recording's */
     struct view *view;
-    struct dump_places *places; /* NULL: it looked once (cli/dump_places.h) */
-    struct dumped *threads;     /* by process, then the main thread, then by tid */
+    struct dump_places *places;  /* NULL: it looked once (cli/dump_places.h) */
+    struct dump_thread *threads; /* by process, then the main thread, then by tid */
     size_t n, capacity;
     struct map by_thread;    /* → index of THREADS, until they are sorted */
     int64_t look_ns;         /* how long it looked at them */
@@ -67,33 +67,35 @@ struct dump {
 };
 
 /* Sets what the threads are called; D has its view. */
-void dumped_call(struct dump *d);
+void dump_thread_call(struct dump *d);
 /* Appends "28099 commit"; of a dump of several processes "28099 rank1 main" or "28099 job (28095)".
  * Not NUMBERED: "commit", "main": equal for threads of processes that do the same. */
-void dumped_add_label(const struct dump *d, const struct dumped *t, bool numbered,
-                      struct text *out);
+void dump_thread_add_label(const struct dump *d, const struct dump_thread *t, bool numbered,
+                           struct text *out);
 /* The same of OTHER, for whom T waits: without a process if it is T's. */
-void dumped_add_other(const struct dump *d, const struct dumped *t, const struct dumped *other,
-                      bool numbered, struct text *out);
+void dump_thread_add_other(const struct dump *d, const struct dump_thread *t,
+                           const struct dump_thread *other, bool numbered, struct text *out);
 /* "rank1", or the pid; "" in a dump of one process.  The caller frees it. */
-char *dumped_process(const struct dump *d, const struct dumped *t);
-long dumped_rank(const struct dump *d, const struct dumped *t); /* of T's process; −1: none */
+char *dump_thread_process(const struct dump *d, const struct dump_thread *t);
+long dump_thread_rank(const struct dump *d,
+                      const struct dump_thread *t); /* of T's process; −1: none */
 /* Is T a main thread that waits for a child which is in the dump, too?  It says nothing of the
  * work. */
-bool dumped_launches(const struct dump *d, const struct dumped *t);
-void dumped_release(struct dumped *t);
+bool dump_thread_launches(const struct dump *d, const struct dump_thread *t);
+void dump_thread_release(struct dump_thread *t);
 /* To be called when no thread is held: the wchan of a held thread is ptrace_stop. */
-void dumped_read_wchan(struct dumped *t);
+void dump_thread_read_wchan(struct dump_thread *t);
 /* Which of T's Python frames is shown at AT of STACK, N frames, the outermost being 0; SIZE_MAX: it
  * is none, or their variables are not known. */
-size_t dumped_python_frame(const struct dumped *t, const struct shown_frame *stack, size_t n,
-                           size_t at);
+size_t dump_thread_python_frame(const struct dump_thread *t, const struct shown_frame *stack,
+                                size_t n, size_t at);
 /* The arguments of that frame; NULL: it has none, or they are not known. */
-const char *dumped_arguments(const struct dumped *t, const struct shown_frame *stack, size_t n,
-                             size_t at);
-const char *dumped_state(const struct dumped *d); /* "running", "runnable", "blocked", "stopped" */
+const char *dump_thread_arguments(const struct dump_thread *t, const struct shown_frame *stack,
+                                  size_t n, size_t at);
+const char *
+dump_thread_state(const struct dump_thread *d); /* "running", "runnable", "blocked", "stopped" */
 /* Who held the GIL that T waits for; NULL: nobody just then, or unknown. */
-const struct dumped *dumped_gil_holder(const struct dump *d, const struct dumped *t);
+const struct dump_thread *dump_thread_gil_holder(const struct dump *d, const struct dump_thread *t);
 struct dump_style {
     bool full;                   /* all frames, their whole names and paths */
     bool locals;                 /* arguments of Python's functions */

@@ -1,4 +1,4 @@
-#include "cli/card.h"
+#include "cli/environment.h"
 
 #include <string.h>
 
@@ -164,7 +164,7 @@ static void add_process(struct facts *f, const struct profile *p, process_id id,
     end_line(f, DEEPER);
 }
 
-void card_write(const struct groups *g, int width, struct text *out)
+void environment_write(const struct groups *g, int width, struct text *out)
 {
     const struct profile_host *h = profile_see_host(g->p);
     struct facts facts = {.width = width, .out = out};

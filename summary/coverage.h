@@ -5,11 +5,11 @@
 #include "summary/thread_summary.h"
 
 /* Of T's time, from its start to its end: the part that its samples stand for. */
-double seen_of_thread(const struct thread_summary *t);
+double coverage_of_thread(const struct thread_summary *t);
 /* The same of all threads that ran or were due to run for a hundredth of their time at least.  The
  * others hide no loss, and show none: a thread that does not run is proven to be where it was.  1
  * if there are no such threads. */
-double seen_of_all(const struct thread_summaries *s);
+double coverage_of_all(const struct thread_summaries *s);
 
 /* A state that samples found a thread in more or less often than chance allows. */
 struct disagreement {
@@ -20,4 +20,4 @@ struct disagreement {
 /* The one that is furthest from the kernel's counts.  STOLEN_NS: the time that a hypervisor took of
  * all CPUs, which the kernel counts as time off the CPU.  Finds lockstep with the program, a
  * sampler that comes late when the program runs, and mistakes in wallspy's own sums. */
-struct disagreement seen_check(const struct thread_summaries *s, int64_t stolen_ns);
+struct disagreement coverage_check(const struct thread_summaries *s, int64_t stolen_ns);

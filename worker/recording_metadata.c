@@ -1,4 +1,4 @@
-#include "worker/facts.h"
+#include "worker/recording_metadata.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +67,7 @@ static const char *const ranks[] = {
     "SLURM_LOCALID", "WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
     "SLURM_NTASKS"};
 
-void facts_of_host(struct profile *p)
+void metadata_of_host(struct profile *p)
 {
     struct utsname name;
     char text[CLOCK_UTC_BYTES];
@@ -79,7 +79,7 @@ void facts_of_host(struct profile *p)
     profile_set_text(p, "kernel", name.release);
 }
 
-bool facts_is_rank(const char *string)
+bool metadata_is_rank(const char *string)
 {
     for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++)
         if (strncmp(string, ranks[i], strlen(ranks[i])) == 0 && string[strlen(ranks[i])] == '=')
@@ -95,10 +95,10 @@ static bool is_kept(const char *variable)
                                     : strncmp(variable, kept[i], len) == 0 && variable[len] == '=')
             return true;
     }
-    return facts_is_rank(variable);
+    return metadata_is_rank(variable);
 }
 
-void facts_add_variable(struct text *environment, const char *variable)
+void metadata_add_variable(struct text *environment, const char *variable)
 {
     text_add(environment, environment->len ? " " : "");
     for (const char *s = variable; *s; s++) {
@@ -110,7 +110,7 @@ void facts_add_variable(struct text *environment, const char *variable)
     }
 }
 
-bool facts_environment(struct profile *p, pid_t pid, string_id *ret)
+bool metadata_environment(struct profile *p, pid_t pid, string_id *ret)
 {
     size_t len;
     char *variables = proc_read_environment(pid, &len);
@@ -119,14 +119,14 @@ bool facts_environment(struct profile *p, pid_t pid, string_id *ret)
     struct text all = {0};
     for (const char *s = variables; s < variables + len; s += strlen(s) + 1)
         if (is_kept(s))
-            facts_add_variable(&all, s);
+            metadata_add_variable(&all, s);
     *ret = all.len ? profile_string(p, all.s) : (string_id){0};
     text_release(&all);
     free(variables);
     return true;
 }
 
-void facts_of_unwinder(struct profile *p, const struct unwind_counters *c, facts_put put)
+void metadata_of_unwinder(struct profile *p, const struct unwind_counters *c, metadata_put put)
 {
     static const enum metric ends[UNWIND_END_COUNT] = {
         [UNWIND_DONE] = METRIC_UNWIND_DONE,
@@ -225,7 +225,7 @@ static void note_threads_asked(struct profile *p, const struct thread_filter *fi
     text_release(&words);
 }
 
-void facts_of_priority(struct profile *p, const struct sampler *s, const struct apart *apart)
+void metadata_of_priority(struct profile *p, const struct sampler *s, const struct apart *apart)
 {
     static const char *const kinds[] = {
         [PRIORITY_USUAL] = "usual",
@@ -245,8 +245,8 @@ void facts_of_priority(struct profile *p, const struct sampler *s, const struct 
         profile_set_text(p, "priority_apart", groups[apart->first]);
 }
 
-void facts_of_rate(struct profile *p, const struct sampler_config *config, const struct sampler *s,
-                   double seconds)
+void metadata_of_rate(struct profile *p, const struct sampler_config *config,
+                      const struct sampler *s, double seconds)
 {
     const struct sampler_counters *c = sampler_counters(s);
     note_threads_asked(p, &config->filter);
@@ -260,7 +260,7 @@ void facts_of_rate(struct profile *p, const struct sampler_config *config, const
     profile_set_number(p, METRIC_HELD_P99_NS, (double)counters_hold_quantile_ns(c, 0.99));
 }
 
-void facts_of_sampler(struct profile *p, const struct sampler_counters *c)
+void metadata_of_sampler(struct profile *p, const struct sampler_counters *c)
 {
     set_holds(p, c);
     for (int i = 0; i < SAMPLER_COUNTER_COUNT; i++)
@@ -268,7 +268,7 @@ void facts_of_sampler(struct profile *p, const struct sampler_counters *c)
                            (double)counters_get(c, (enum sampler_counter)i));
 }
 
-void facts_of_files(struct profile *p, const struct elf_store *files)
+void metadata_of_files(struct profile *p, const struct elf_store *files)
 {
     const struct elf_store_counters *c = elf_store_counters(files);
     profile_set_number(p, METRIC_ELF_FILES, (double)c->files);
@@ -276,7 +276,7 @@ void facts_of_files(struct profile *p, const struct elf_store *files)
     profile_set_number(p, METRIC_ELF_PAGES_REPLACED, (double)elf_guard_pages());
 }
 
-void facts_of_modules(struct profile *p, const struct modules *modules, facts_put put)
+void metadata_of_modules(struct profile *p, const struct modules *modules, metadata_put put)
 {
     static const enum metric origins[MODULE_ORIGIN_COUNT] = {
         [MODULE_PATH] = METRIC_MODULES_BY_PATH,

@@ -1,4 +1,4 @@
-#include "exporter/timeline.h"
+#include "exporter/path_timeline.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "base/minmax.h"
 
 /* Drops zero and negative segments, because no viewer accepts them. */
-static void add(struct timeline *l, uint32_t path, int64_t ns)
+static void add(struct path_timeline *l, uint32_t path, int64_t ns)
 {
     if (ns <= 0)
         return;
@@ -20,7 +20,7 @@ static void add(struct timeline *l, uint32_t path, int64_t ns)
 }
 
 /* The wall time of T on an axis that starts at 0 and ends at END_NS. */
-static void add_whole_axis(struct timeline *l, const struct paths *paths,
+static void add_whole_axis(struct path_timeline *l, const struct paths *paths,
                            const struct profile_thread *t, int64_t end_ns)
 {
     int64_t at_ns = 0;
@@ -41,7 +41,7 @@ static void add_whole_axis(struct timeline *l, const struct paths *paths,
 }
 
 /* The kernel's count of a state in which no sample found the thread. */
-static void add_not_sampled(struct timeline *l, const struct paths *paths,
+static void add_not_sampled(struct path_timeline *l, const struct paths *paths,
                             const struct profile_thread *t, enum weight weight)
 {
     const int64_t *ns = t->not_sampled_ns;
@@ -68,8 +68,8 @@ static uint32_t path_of(const struct paths *paths, const struct run *run, enum w
     return leaf.waits && !leaf.spins ? paths_parent(paths, path) : path;
 }
 
-void timeline_add_thread(struct timeline *l, const struct paths *paths,
-                         const struct profile_thread *t, enum weight weight, int64_t end_ns)
+void path_timeline_add_thread(struct path_timeline *l, const struct paths *paths,
+                              const struct profile_thread *t, enum weight weight, int64_t end_ns)
 {
     if (end_ns) {
         assert(weight == WEIGHT_WALL);
@@ -83,7 +83,7 @@ void timeline_add_thread(struct timeline *l, const struct paths *paths,
     add_not_sampled(l, paths, t, weight);
 }
 
-bool timeline_is_one_wait(struct paths *paths, const struct profile_thread *t)
+bool path_timeline_is_one_wait(struct paths *paths, const struct profile_thread *t)
 {
     enum { PERCENT = 95 };
     struct path_sum *sums = paths_sums(paths);
@@ -112,7 +112,8 @@ static int by_rank(const void *a, const void *b, void *ctx)
 }
 
 /* Sorts BUCKET and adds it to OUT; equal paths become one. */
-static void flush_bucket(struct timeline *out, struct timeline *bucket, const struct paths *paths)
+static void flush_bucket(struct path_timeline *out, struct path_timeline *bucket,
+                         const struct paths *paths)
 {
     if (bucket->n)
         qsort_r(bucket->segments, bucket->n, sizeof *bucket->segments, by_rank,
@@ -122,10 +123,10 @@ static void flush_bucket(struct timeline *out, struct timeline *bucket, const st
     bucket->n = 0;
 }
 
-void timeline_bucket(struct timeline *l, const struct paths *paths, int64_t bucket_ns)
+void path_timeline_bucket(struct path_timeline *l, const struct paths *paths, int64_t bucket_ns)
 {
-    struct timeline out = {0};
-    struct timeline bucket = {0};
+    struct path_timeline out = {0};
+    struct path_timeline bucket = {0};
     int64_t room_ns = bucket_ns;
     for (size_t i = 0; i < l->n; i++) {
         struct segment s = l->segments[i];
@@ -142,8 +143,8 @@ void timeline_bucket(struct timeline *l, const struct paths *paths, int64_t buck
         room_ns -= s.ns;
     }
     flush_bucket(&out, &bucket, paths);
-    timeline_release(&bucket);
-    timeline_release(l);
+    path_timeline_release(&bucket);
+    path_timeline_release(l);
     *l = out;
 }
 
@@ -186,7 +187,7 @@ static void sort_touched(struct touched *t, const struct path_sum *sums, uint32_
             t->list[t->n++] = path;
 }
 
-void timeline_fold(struct timeline *l, struct paths *paths, int64_t min_ns)
+void path_timeline_fold(struct path_timeline *l, struct paths *paths, int64_t min_ns)
 {
     struct path_sum *sums = paths_sums(paths);
     struct touched t = {0};
@@ -216,10 +217,10 @@ void timeline_fold(struct timeline *l, struct paths *paths, int64_t min_ns)
         sums[t.list[t.n]] = (struct path_sum){0};
     }
     free(t.list);
-    timeline_bucket(l, paths, INT64_MAX);
+    path_timeline_bucket(l, paths, INT64_MAX);
 }
 
-int64_t timeline_total_ns(const struct timeline *l)
+int64_t path_timeline_total_ns(const struct path_timeline *l)
 {
     int64_t total_ns = 0;
     for (size_t i = 0; i < l->n; i++)
@@ -227,8 +228,8 @@ int64_t timeline_total_ns(const struct timeline *l)
     return total_ns;
 }
 
-void timeline_release(struct timeline *l)
+void path_timeline_release(struct path_timeline *l)
 {
     free(l->segments);
-    *l = (struct timeline){0};
+    *l = (struct path_timeline){0};
 }

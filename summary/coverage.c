@@ -1,4 +1,4 @@
-#include "summary/seen.h"
+#include "summary/coverage.h"
 
 #include <math.h>
 
@@ -39,18 +39,19 @@ static double capped_share(int64_t part_ns, int64_t whole_ns)
     return share < 1 ? share : 1;
 }
 
-double seen_of_thread(const struct thread_summary *t)
+double coverage_of_thread(const struct thread_summary *t)
 {
     return capped_share(add_up(t->thread).sum_ns, t->wall_ns);
 }
 
-double seen_of_all(const struct thread_summaries *s)
+double coverage_of_all(const struct thread_summaries *s)
 {
     int64_t seen_ns = 0;
     int64_t wall_ns = 0;
     for (size_t i = 0; i < s->n; i++)
         if (is_active(&s->threads[i])) {
-            seen_ns += (int64_t)(seen_of_thread(&s->threads[i]) * (double)s->threads[i].wall_ns);
+            seen_ns +=
+                (int64_t)(coverage_of_thread(&s->threads[i]) * (double)s->threads[i].wall_ns);
             wall_ns += s->threads[i].wall_ns;
         }
     return capped_share(seen_ns, wall_ns);
@@ -87,7 +88,7 @@ static void check_thread(const struct thread_summary *t, int64_t stolen_ns,
     }
 }
 
-struct disagreement seen_check(const struct thread_summaries *s, int64_t stolen_ns)
+struct disagreement coverage_check(const struct thread_summaries *s, int64_t stolen_ns)
 {
     struct disagreement worst = {0};
     double worst_excess = 0;

@@ -1,4 +1,4 @@
-#include "cli/dumped.h"
+#include "cli/dump_thread.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,13 +10,13 @@
 #include "summary/process_name.h"
 
 /* "?": unknown */
-static const char *name_of(const struct dump *d, const struct dumped *t)
+static const char *name_of(const struct dump *d, const struct dump_thread *t)
 {
     const struct profile_thread *thread = profile_see_thread(d->profile, t->thread);
     return thread->name.ix ? profile_text(d->profile, thread->name) : "?";
 }
 
-const char *dumped_state(const struct dumped *d)
+const char *dump_thread_state(const struct dump_thread *d)
 {
     switch (d->state) {
     case THREAD_RUNNABLE:
@@ -32,10 +32,10 @@ const char *dumped_state(const struct dumped *d)
     return "running";
 }
 
-const struct dumped *dumped_gil_holder(const struct dump *d, const struct dumped *t)
+const struct dump_thread *dump_thread_gil_holder(const struct dump *d, const struct dump_thread *t)
 {
     for (size_t i = 0; t->gil.holder != 0 && i < d->n; i++) {
-        const struct dumped *other = &d->threads[i];
+        const struct dump_thread *other = &d->threads[i];
         /* The GIL names its last holder until the next one has written itself there. */
         for (size_t j = 0; other->pid == t->pid && other != t && j < SNAPSHOT_HOOK_WORDS; j++)
             if (other->python_threads[j] == t->gil.holder)
@@ -44,13 +44,13 @@ const struct dumped *dumped_gil_holder(const struct dump *d, const struct dumped
     return NULL;
 }
 
-static const struct profile_process *process_of(const struct dump *d, const struct dumped *t)
+static const struct profile_process *process_of(const struct dump *d, const struct dump_thread *t)
 {
     return profile_see_process(d->profile, profile_see_thread(d->profile, t->thread)->process);
 }
 
 /* The first function of the user's, or of a library's, that the thread runs. */
-static void add_root(const struct dump *d, const struct dumped *t, struct text *out)
+static void add_root(const struct dump *d, const struct dump_thread *t, struct text *out)
 {
     size_t n = 0;
     const struct shown_frame *stack = view_stack(d->view, t->at, &n);
@@ -65,7 +65,7 @@ static void add_root(const struct dump *d, const struct dumped *t, struct text *
 }
 
 /* A thread that was given no name has its process's. */
-static char *call_thread(const struct dump *d, const struct dumped *t)
+static char *call_thread(const struct dump *d, const struct dump_thread *t)
 {
     enum { MOST_COLUMNS = 32 };
     struct text out = {0};
@@ -84,18 +84,18 @@ static char *call_thread(const struct dump *d, const struct dumped *t)
     return called.s;
 }
 
-void dumped_call(struct dump *d)
+void dump_thread_call(struct dump *d)
 {
     for (size_t i = 0; i < d->n; i++)
         d->threads[i].called = call_thread(d, &d->threads[i]);
 }
 
-char *dumped_process(const struct dump *d, const struct dumped *t)
+char *dump_thread_process(const struct dump *d, const struct dump_thread *t)
 {
     return name_of_process(d->profile, profile_see_thread(d->profile, t->thread)->process);
 }
 
-long dumped_rank(const struct dump *d, const struct dumped *t)
+long dump_thread_rank(const struct dump *d, const struct dump_thread *t)
 {
     size_t len = 0;
     process_id process = profile_see_thread(d->profile, t->thread)->process;
@@ -103,7 +103,7 @@ long dumped_rank(const struct dump *d, const struct dumped *t)
     return rank ? strtol(rank, NULL, 10) : -1;
 }
 
-bool dumped_launches(const struct dump *d, const struct dumped *t)
+bool dump_thread_launches(const struct dump *d, const struct dump_thread *t)
 {
     size_t i = 0;
     if (t->tid != t->pid || t->side.thing != THING_CHILD || profile_process_count(d->profile) == 1)
@@ -113,10 +113,11 @@ bool dumped_launches(const struct dump *d, const struct dumped *t)
     return i < d->n || t->side.blocker.kind != BLOCKER_PROCESS; /* of many children none is named */
 }
 
-void dumped_add_label(const struct dump *d, const struct dumped *t, bool numbered, struct text *out)
+void dump_thread_add_label(const struct dump *d, const struct dump_thread *t, bool numbered,
+                           struct text *out)
 {
-    char *process = dumped_process(d, t);
-    bool rank = *process && dumped_rank(d, t) >= 0;
+    char *process = dump_thread_process(d, t);
+    bool rank = *process && dump_thread_rank(d, t) >= 0;
     if (numbered)
         text_addf(out, "%d ", t->tid);
     if (numbered && rank)
@@ -127,16 +128,16 @@ void dumped_add_label(const struct dump *d, const struct dumped *t, bool numbere
     free(process);
 }
 
-void dumped_add_other(const struct dump *d, const struct dumped *t, const struct dumped *other,
-                      bool numbered, struct text *out)
+void dump_thread_add_other(const struct dump *d, const struct dump_thread *t,
+                           const struct dump_thread *other, bool numbered, struct text *out)
 {
     if (numbered && t->pid == other->pid)
         text_addf(out, "%d %s", other->tid, other->called);
     else
-        dumped_add_label(d, other, numbered, out);
+        dump_thread_add_label(d, other, numbered, out);
 }
 
-void dumped_read_wchan(struct dumped *t)
+void dump_thread_read_wchan(struct dump_thread *t)
 {
     if (t->state != THREAD_BLOCKED)
         return;
@@ -145,7 +146,7 @@ void dumped_read_wchan(struct dumped *t)
         t->wchan[0] = '\0';
 }
 
-void dumped_release(struct dumped *t)
+void dump_thread_release(struct dump_thread *t)
 {
     for (size_t i = 0; i < t->n_arguments; i++)
         free(t->arguments[i]);
@@ -155,8 +156,8 @@ void dumped_release(struct dumped *t)
     free(t->lock);
 }
 
-size_t dumped_python_frame(const struct dumped *t, const struct shown_frame *stack, size_t n,
-                           size_t at)
+size_t dump_thread_python_frame(const struct dump_thread *t, const struct shown_frame *stack,
+                                size_t n, size_t at)
 {
     size_t before = 0;
     size_t all = 0;
@@ -168,9 +169,9 @@ size_t dumped_python_frame(const struct dumped *t, const struct shown_frame *sta
     return known ? before : SIZE_MAX;
 }
 
-const char *dumped_arguments(const struct dumped *t, const struct shown_frame *stack, size_t n,
-                             size_t at)
+const char *dump_thread_arguments(const struct dump_thread *t, const struct shown_frame *stack,
+                                  size_t n, size_t at)
 {
-    size_t frame = dumped_python_frame(t, stack, n, at);
+    size_t frame = dump_thread_python_frame(t, stack, n, at);
     return frame != SIZE_MAX && t->arguments[frame][0] ? t->arguments[frame] : NULL;
 }

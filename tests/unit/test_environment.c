@@ -1,4 +1,4 @@
-#include "cli/card.h"
+#include "cli/environment.h"
 
 #include <string.h>
 
@@ -16,7 +16,7 @@ static const char *card(struct profile_builder *b, int width)
     text_clear(&said);
     text_add(&said, "");
     groups_init(&groups, b->p, &options);
-    card_write(&groups, width, &said);
+    environment_write(&groups, width, &said);
     groups_release(&groups);
     profile_free(b->p);
     return said.s;

@@ -5,4 +5,4 @@
 #include "summary/groups.h"
 
 /* Appends lines of at most WIDTH columns, but for single words that are longer. */
-void card_write(const struct groups *g, int width, struct text *out);
+void environment_write(const struct groups *g, int width, struct text *out);

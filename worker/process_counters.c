@@ -1,4 +1,4 @@
-#include "worker/evidence.h"
+#include "worker/process_counters.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -16,7 +16,7 @@
 #include "target/process_list.h"
 #include "target/scheduling.h"
 #include "worker/children.h"
-#include "worker/machine_card.h"
+#include "worker/machine_environment.h"
 #include "worker/task_watch.h"
 
 enum {
@@ -30,7 +30,7 @@ enum {
 };
 
 /* One process.  The last values stay where no new ones can be read. */
-struct witness {
+struct watched_process {
     struct target_process *process;
     int64_t first_ns, last_ns;
     struct task_stat first, last;
@@ -49,10 +49,10 @@ struct machine_look {
     struct host_state state;
 };
 
-struct evidence {
+struct process_counters {
     struct profile *profile;
-    struct witness *witnesses; /* by the sampler's numbers of the processes */
-    size_t n, witnesses_capacity, children_capacity;
+    struct watched_process *watched; /* by the sampler's numbers of the processes */
+    size_t n, watched_capacity, children_capacity;
     struct duty_cycle looking;
     int64_t first_ns;
     struct host_cpu first_host;
@@ -78,7 +78,7 @@ static int64_t own_cpu_ns(void)
                : 0;
 }
 
-static bool is_known(const struct witness *w)
+static bool is_known(const struct watched_process *w)
 {
     return w->first_ns;
 }
@@ -86,7 +86,7 @@ static bool is_known(const struct witness *w)
 /* ---- a look ---- */
 
 /* Returns whether the process is there; one that has taken over its pid is not. */
-static bool read_stat(struct witness *w)
+static bool read_stat(struct watched_process *w)
 {
     char text[PROC_TEXT_BYTES];
     struct task_stat stat;
@@ -100,12 +100,12 @@ static bool read_stat(struct witness *w)
 }
 
 /* The kernel does not show a zombie's group and CPUs. */
-static bool has_ended(const struct witness *w)
+static bool has_ended(const struct watched_process *w)
 {
     return w->last.state == 'Z' || w->last.state == 'X';
 }
 
-static void look_at_swap(struct witness *w)
+static void look_at_swap(struct watched_process *w)
 {
     int64_t bytes = host_swapped_bytes(w->process->pid);
     if (bytes >= 0)
@@ -114,7 +114,7 @@ static void look_at_swap(struct witness *w)
         w->swapped_first = bytes;
 }
 
-static void first_look(struct witness *w)
+static void first_look(struct watched_process *w)
 {
     w->swapped_first = w->swapped_last = -1;
     look_at_swap(w);
@@ -127,7 +127,7 @@ static void first_look(struct witness *w)
     w->first_ns = w->last_ns;
 }
 
-static void look(struct witness *w)
+static void look(struct watched_process *w)
 {
     if (w->over)
         return;
@@ -142,32 +142,33 @@ static void look(struct witness *w)
         w->scheduling_known = true;
 }
 
-void evidence_add(struct evidence *e, struct target_process *process)
+void process_counters_add(struct process_counters *e, struct target_process *process)
 {
     size_t i = e->n;
-    e->witnesses = array_reserve(e->witnesses, &e->witnesses_capacity, i + 1, sizeof *e->witnesses);
+    e->watched = array_reserve(e->watched, &e->watched_capacity, i + 1, sizeof *e->watched);
     e->children = array_reserve(e->children, &e->children_capacity, i + 1, sizeof *e->children);
-    e->witnesses[i] = (struct witness){.process = process};
+    e->watched[i] = (struct watched_process){.process = process};
     e->children[i] = (struct children){.pid = process->pid};
-    first_look(&e->witnesses[i]);
+    first_look(&e->watched[i]);
     map_put(&e->pids, (uint64_t)process->pid, i);
     e->n++;
 }
 
-void evidence_end(struct evidence *e, size_t number)
+void process_counters_end(struct process_counters *e, size_t number)
 {
     if (!e)
         return;
-    e->witnesses[number].over = true;
+    e->watched[number].over = true;
     e->children[number].over = true;
 }
 
-struct evidence *evidence_new(struct profile *p, struct target_process *const *processes, size_t n)
+struct process_counters *process_counters_new(struct profile *p,
+                                              struct target_process *const *processes, size_t n)
 {
-    struct evidence *e = xcalloc(1, sizeof *e);
+    struct process_counters *e = xcalloc(1, sizeof *e);
     e->profile = p;
     for (size_t i = 0; i < n; i++)
-        evidence_add(e, processes[i]);
+        process_counters_add(e, processes[i]);
     e->first_state = host_state_read();
     e->first_host = host_cpu_read();
     e->first_own_ns = own_cpu_ns();
@@ -176,7 +177,7 @@ struct evidence *evidence_new(struct profile *p, struct target_process *const *p
 }
 
 /* The first time when the sampling goes on already. */
-static void list_processes(struct evidence *e)
+static void list_processes(struct process_counters *e)
 {
     if (!duty_cycle_begin(&e->listing))
         return;
@@ -192,24 +193,24 @@ static void list_processes(struct evidence *e)
 }
 
 /* The processes that may have tasks of asyncio's. */
-static size_t count_pythons(const struct evidence *e)
+static size_t count_pythons(const struct process_counters *e)
 {
     size_t n = 0;
     for (size_t i = 0; i < e->n; i++)
-        n += !e->witnesses[i].over && e->witnesses[i].process->python;
+        n += !e->watched[i].over && e->watched[i].process->python;
     return n;
 }
 
-static void look_at_tasks(struct evidence *e)
+static void look_at_tasks(struct process_counters *e)
 {
     task_watch_begin(&e->tasks, count_pythons(e));
     for (size_t i = 0; i < e->n; i++)
-        if (!e->witnesses[i].over)
-            task_watch_look(&e->tasks, e->witnesses[i].process);
+        if (!e->watched[i].over)
+            task_watch_look(&e->tasks, e->watched[i].process);
     task_watch_end(&e->tasks);
 }
 
-void evidence_look(struct evidence *e)
+void process_counters_look(struct process_counters *e)
 {
     if (!e)
         return;
@@ -222,7 +223,7 @@ void evidence_look(struct evidence *e)
     if (!duty_cycle_begin(&e->looking))
         return;
     for (size_t i = 0; i < e->n; i++)
-        look(&e->witnesses[i]);
+        look(&e->watched[i]);
     duty_cycle_end(&e->looking, SHARE, NS_PER_S);
 }
 
@@ -238,20 +239,20 @@ static struct machine_look look_at_machine(void)
     return (struct machine_look){clock_now_ns(), own_cpu_ns(), host_cpu_read(), host_state_read()};
 }
 
-void evidence_pause(struct evidence *e)
+void process_counters_pause(struct process_counters *e)
 {
     if (!e)
         return;
     for (size_t i = 0; i < e->n; i++)
-        look(&e->witnesses[i]);
+        look(&e->watched[i]);
     e->paused = look_at_machine();
     e->is_paused = true;
 }
 
 /* What counters of W have risen by since its last look is taken off them by a later first look. */
-static void skip_witness(struct witness *w)
+static void skip_watched(struct watched_process *w)
 {
-    struct witness before = *w;
+    struct watched_process before = *w;
     if (w->over || !is_known(w) || !read_stat(w))
         return;
     w->first_ns += w->last_ns - before.last_ns;
@@ -286,14 +287,14 @@ static void skip_state(struct host_state *first, const struct host_state *before
     first->paging.numa_moved += since(was->numa_moved, is->numa_moved);
 }
 
-void evidence_resume(struct evidence *e)
+void process_counters_resume(struct process_counters *e)
 {
     if (!e)
         return;
     const struct machine_look *before = &e->paused;
     struct machine_look now = look_at_machine();
     for (size_t i = 0; i < e->n; i++)
-        skip_witness(&e->witnesses[i]);
+        skip_watched(&e->watched[i]);
     e->first_ns += now.at_ns - before->at_ns;
     e->first_own_ns += now.own_ns - before->own_ns;
     e->first_host.busy_ns += now.cpu.busy_ns - before->cpu.busy_ns;
@@ -306,7 +307,7 @@ void evidence_resume(struct evidence *e)
 
 /* ---- into the profile ---- */
 
-static void report_limits(const struct witness *w, struct profile *p)
+static void report_limits(const struct watched_process *w, struct profile *p)
 {
     struct cpu_quota_facts quota = cpu_quota_facts(w->quota);
     string_id path = *quota.path ? profile_string(p, quota.path) : (string_id){0};
@@ -329,7 +330,7 @@ static void report_limits(const struct witness *w, struct profile *p)
     };
 }
 
-static void report_memory(const struct witness *w, struct profile *p)
+static void report_memory(const struct watched_process *w, struct profile *p)
 {
     struct cgroup_memory_facts memory = cgroup_memory_facts(w->memory);
     string_id path = *memory.path ? profile_string(p, memory.path) : (string_id){0};
@@ -345,7 +346,7 @@ static int64_t ticks_ns(uint64_t before, uint64_t now)
     return (int64_t)since(before, now) * (NS_PER_S / max_i64(sysconf(_SC_CLK_TCK), 1));
 }
 
-static void report_swap(const struct witness *w, struct profile *p)
+static void report_swap(const struct watched_process *w, struct profile *p)
 {
     struct profile_process *process = profile_get_process(p, w->process->id);
     process->swapped_known = w->swapped_first >= 0;
@@ -353,7 +354,7 @@ static void report_swap(const struct witness *w, struct profile *p)
     process->swapped_last = w->swapped_last;
 }
 
-static void report_usage(const struct witness *w, struct profile *p)
+static void report_usage(const struct watched_process *w, struct profile *p)
 {
     struct profile_process *process = profile_get_process(p, w->process->id);
     process->usage = (struct profile_usage){
@@ -379,13 +380,13 @@ static void report_usage(const struct witness *w, struct profile *p)
     }
 }
 
-static bool is_other(const struct evidence *e, uint64_t pid)
+static bool is_other(const struct process_counters *e, uint64_t pid)
 {
     uint64_t unused;
     return pid != (uint64_t)getpid() && !map_get(&e->pids, pid, &unused);
 }
 
-static void find_busiest(const struct evidence *e, struct profile_host *ret)
+static void find_busiest(const struct process_counters *e, struct profile_host *ret)
 {
     size_t busiest = 0;
     int64_t most_ns = 0;
@@ -405,7 +406,7 @@ static void find_busiest(const struct evidence *e, struct profile_host *ret)
 }
 
 /* Where it is too soon for another look the last one stands. */
-static void report_neighbours(struct evidence *e, struct profile_host *ret)
+static void report_neighbours(struct process_counters *e, struct profile_host *ret)
 {
     list_processes(e);
     ret->processes_seen = (uint32_t)e->now.n;
@@ -413,21 +414,21 @@ static void report_neighbours(struct evidence *e, struct profile_host *ret)
     if (ret->all_processes_seen)
         find_busiest(e, ret);
     for (size_t i = 0; i < e->n; i++)
-        children_report(&e->children[i], e->profile, e->witnesses[i].process->id, &e->pids);
+        children_report(&e->children[i], e->profile, e->watched[i].process->id, &e->pids);
 }
 
-static int64_t recorded_ns(const struct evidence *e)
+static int64_t recorded_ns(const struct process_counters *e)
 {
     int64_t ns = 0;
     for (size_t i = 0; i < e->n; i++) {
         const struct profile_usage *u =
-            &profile_see_process(e->profile, e->witnesses[i].process->id)->usage;
+            &profile_see_process(e->profile, e->watched[i].process->id)->usage;
         ns += u->user_ns + u->system_ns;
     }
     return ns;
 }
 
-static void report_host(struct evidence *e)
+static void report_host(struct process_counters *e)
 {
     const struct machine_look look = e->is_paused ? e->paused : look_at_machine();
     const struct host_cpu *now = &look.cpu;
@@ -442,40 +443,40 @@ static void report_host(struct evidence *e)
         .recorded_ns = recorded_ns(e),
     };
     host.others_ns = max_i64(host.busy_ns - host.wallspy_ns - host.recorded_ns, 0);
-    host.machine = machine_card(e->profile, &e->first_state, &look.state);
+    host.machine = machine_environment(e->profile, &e->first_state, &look.state);
     report_neighbours(e, &host);
     *profile_get_host(e->profile) = host;
     profile_set_number(e->profile, METRIC_STOLEN_S, (double)host.stolen_ns / NS_PER_S);
 }
 
-void evidence_report(struct evidence *e)
+void process_counters_report(struct process_counters *e)
 {
     if (!e)
         return;
     for (size_t i = 0; i < e->n; i++) {
         if (!e->is_paused)
-            look(&e->witnesses[i]);
-        report_limits(&e->witnesses[i], e->profile);
-        report_memory(&e->witnesses[i], e->profile);
-        report_usage(&e->witnesses[i], e->profile);
-        report_swap(&e->witnesses[i], e->profile);
+            look(&e->watched[i]);
+        report_limits(&e->watched[i], e->profile);
+        report_memory(&e->watched[i], e->profile);
+        report_usage(&e->watched[i], e->profile);
+        report_swap(&e->watched[i], e->profile);
     }
     look_at_tasks(e);
     profile_forget_task_waits(e->profile);
     task_watch_report_begin(&e->tasks, count_pythons(e));
     for (size_t i = 0; i < e->n; i++)
-        if (!e->witnesses[i].over)
-            task_watch_report(&e->tasks, e->witnesses[i].process);
+        if (!e->watched[i].over)
+            task_watch_report(&e->tasks, e->watched[i].process);
     report_host(e);
 }
 
-struct evidence *evidence_free(struct evidence *e)
+struct process_counters *process_counters_free(struct process_counters *e)
 {
     if (!e)
         return NULL;
     for (size_t i = 0; i < e->n; i++) {
-        cpu_quota_free(e->witnesses[i].quota);
-        cgroup_memory_free(e->witnesses[i].memory);
+        cpu_quota_free(e->watched[i].quota);
+        cgroup_memory_free(e->watched[i].memory);
     }
     for (size_t i = 0; i < e->n; i++)
         children_release(&e->children[i]);
@@ -484,7 +485,7 @@ struct evidence *evidence_free(struct evidence *e)
     map_release(&e->pids);
     process_list_release(&e->before);
     process_list_release(&e->now);
-    free(e->witnesses);
+    free(e->watched);
     free(e);
     return NULL;
 }
