@@ -206,6 +206,28 @@ static uint32_t only_child(const struct tree *t, uint32_t path)
     return child && lost < t->least_ns ? child : 0;
 }
 
+/* The frames of a line from PATH on: of very many, as of imports that import, those at its ends
+ * unless ALL are wanted.  Returns the last one. */
+static uint32_t add_calls(const struct tree *t, uint32_t path, bool all, struct text *out)
+{
+    enum { MOST_CALLS = 10, AT_ENDS = 4 };
+    size_t n = 1;
+    for (uint32_t next = path; (next = only_child(t, next)) != 0;)
+        n++;
+    size_t hidden = all || n <= MOST_CALLS ? 0 : n - 2 * (size_t)AT_ENDS;
+    for (size_t i = 0;; i++, path = only_child(t, path)) {
+        struct path_frame frame = paths_see_frame(t->paths, paths_frame(t->paths, path));
+        bool shown = !hidden || i < AT_ENDS || i >= AT_ENDS + hidden;
+        text_add(out, i && (shown || i == AT_ENDS) ? " > " : "");
+        if (shown)
+            add_frame(&frame, TREE_NAME_COLUMNS, out);
+        else if (i == AT_ENDS)
+            text_addf(out, "… %zu more", hidden);
+        if (i + 1 == n)
+            return path;
+    }
+}
+
 /* A line: PATH, and what it calls as long as that takes all of its time.  Returns the last one. */
 static uint32_t add_line(const struct tree *t, uint32_t path, size_t indent, struct text *out)
 {
@@ -214,14 +236,7 @@ static uint32_t add_line(const struct tree *t, uint32_t path, size_t indent, str
     struct text words = {0};
     text_addf(out, "%*s%8.3f %3.0f%%  ", (int)indent, "", seconds(time->ns[PATH_WALL]),
               100 * (double)time->ns[PATH_WALL] / (double)(whole ? whole : 1));
-    for (;; path = only_child(t, path)) {
-        struct path_frame frame = paths_see_frame(t->paths, paths_frame(t->paths, path));
-        if (words.len)
-            text_add(&words, " > ");
-        add_frame(&frame, TREE_NAME_COLUMNS, &words);
-        if (!only_child(t, path))
-            break;
-    }
+    path = add_calls(t, path, t->s->o->view.internals, &words);
     (void)text_add_wrapped(out, words.s, indent + TREE_COLUMN, indent + TREE_COLUMN, t->s->width);
     text_add(out, "\n");
     text_release(&words);

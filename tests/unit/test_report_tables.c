@@ -129,6 +129,34 @@ START_TEST(rows_have_a_least_time)
 }
 END_TEST
 
+/* As of imports that import: ten calls are all there, of eleven those at the ends. */
+START_TEST(a_long_row_has_its_ends)
+{
+    struct options o = {.tables.tree = true};
+    struct profile_builder b = builder_start(100, "python3");
+    profile_free(p);
+    p = b.p;
+    builder_run(&b, builder_thread(&b, 100, NULL),
+                "a@/a.py:1:1 > b@/a.py:2:2 > c@/a.py:3:3 > "
+                "d@/a.py:4:4 > e@/a.py:5:5 > f@/a.py:6:6 > g@/a.py:7:7 > h@/a.py:8:8 > "
+                "i@/a.py:9:9 > j@/a.py:10:10",
+                1000, 1000);
+    builder_run(&b, builder_thread(&b, 101, "eleven"),
+                "a@/a.py:1:1 > b@/a.py:2:2 > c@/a.py:3:3 > "
+                "d@/a.py:4:4 > e@/a.py:5:5 > f@/a.py:6:6 > g@/a.py:7:7 > h@/a.py:8:8 > "
+                "i@/a.py:9:9 > j@/a.py:10:10 > k@/a.py:11:11",
+                1000, 1000);
+    profile_end(p, NS_PER_S);
+    expect(&o, "   1.000       main 100: run 1.000, wait-cpu 0.000, blocked 0.000\n"
+               "   1.000 100%  a a.py:1 > b a.py:2 > c a.py:3 > d a.py:4 > e a.py:5 > f a.py:6\n"
+               "                > g a.py:7 > h a.py:8 > i a.py:9 > j a.py:10\n"
+               "\n"
+               "   1.000       eleven 101: run 1.000, wait-cpu 0.000, blocked 0.000\n"
+               "   1.000 100%  a a.py:1 > b a.py:2 > c a.py:3 > d a.py:4 > … 3 more > h a.py:8\n"
+               "                > i a.py:9 > j a.py:10 > k a.py:11\n");
+}
+END_TEST
+
 /* As a server's for its requests: one tree, and of rows that are cut the tid stays. */
 START_TEST(threads_that_are_alike_are_one_tree)
 {
@@ -169,5 +197,5 @@ END_TEST
 CHECK_MAIN_WITH("report_tables", 4, set_up, tear_down, threads_have_a_row_each,
                 functions_have_their_own_time_and_that_of_what_they_call,
                 waits_have_whom_they_are_for, a_tree_joins_what_has_one_child,
-                stacks_are_chosen_by_a_frame, rows_have_a_least_time,
+                stacks_are_chosen_by_a_frame, rows_have_a_least_time, a_long_row_has_its_ends,
                 threads_that_are_alike_are_one_tree, tables_stand_apart)
