@@ -93,7 +93,7 @@ void log_end(void)
     n_warnings = warnings_capacity = 0;
 }
 
-static unsigned key_of(const char *name, size_t len)
+static unsigned topic_of(const char *name, size_t len)
 {
     if (len == 3 && memcmp(name, "all", 3) == 0)
         return ~0U;
@@ -108,7 +108,7 @@ bool trace_enable(const char *text)
     unsigned wanted = 0;
     while (text && *text) {
         size_t len = strcspn(text, ",");
-        unsigned key = key_of(text, len);
+        unsigned key = topic_of(text, len);
         if (!key)
             return false;
         wanted |= key;

@@ -139,7 +139,7 @@ static void add_running(struct found *f, int folder, pid_t pid, pid_t asked)
     f->items[f->n++] = r;
 }
 
-static void find(struct found *f, pid_t asked)
+static void find_recordings(struct found *f, pid_t asked)
 {
     struct ctl_folders folders;
     struct err unused;
@@ -277,7 +277,7 @@ int ctl_main(const struct options *o)
     if (wrong) {
         terminal_error("ctl: %s: %s", *words ? *words : "''", wrong);
     } else {
-        find(&found, pid);
+        find_recordings(&found, pid);
         code = lists ? list(&found) : steer(&found, pid, line.s, request.verb);
         release(&found);
     }

@@ -47,7 +47,7 @@ static void describe_call(struct dump_thread *d, const struct sample_message *m)
     text_release(&object);
 }
 
-static struct dump_thread *find(const struct dump *dump, thread_id thread)
+static struct dump_thread *find_thread(const struct dump *dump, thread_id thread)
 {
     uint64_t at;
     return map_get(&dump->by_thread, thread.ix, &at) ? &dump->threads[at] : NULL;
@@ -83,7 +83,7 @@ static void on_sample(void *ctx, thread_id thread, const struct sample_message *
                       const struct built_stack *s)
 {
     struct dump *dump = ctx;
-    struct dump_thread *had = find(dump, thread);
+    struct dump_thread *had = find_thread(dump, thread);
     struct schedstat first = had ? had->first : m->head.sched;
     if (had && !is_better(had, m)) {
         had->last = m->head.sched;
@@ -120,7 +120,7 @@ static void add_missing(struct dump *dump)
     uint32_t threads = profile_thread_count(dump->profile);
     for (uint32_t i = 1; i <= threads; i++) {
         const struct profile_thread *t = profile_see_thread(dump->profile, (thread_id){i});
-        if (find(dump, (thread_id){i}))
+        if (find_thread(dump, (thread_id){i}))
             continue;
         struct dump_thread *d = add(dump, (thread_id){i});
         *d = (struct dump_thread){.thread = {i},
@@ -203,7 +203,8 @@ static int capture(const struct options *o, struct recording *r, const pid_t *pi
 }
 
 /* All that a dump says beside stacks.  Each look comes when what it compares with has settled. */
-static void look(const struct options *o, struct dump *dump, const struct process_set *processes)
+static void read_beside_stacks(const struct options *o, struct dump *dump,
+                               const struct process_set *processes)
 {
     if (!o->view.no_python)
         dump_tasks_read(dump, processes);
@@ -242,7 +243,7 @@ static int print(const struct options *o, struct dump *dump, const struct proces
     if (o->as_py_spy)
         dump->view = view_new(dump->profile, &o->view);
     else
-        look(o, dump, processes);
+        read_beside_stacks(o, dump, processes);
     signals_let_broken_pipe_end(); /* no thread is held now */
     int error = o->as_py_spy ? pyspy_dump(dump, processes, o, stdout) : write_dump(o, dump);
     if (fflush(stdout) != 0 && !error)

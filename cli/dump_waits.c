@@ -76,7 +76,7 @@ static bool waits_still(const struct dump *d, const struct dump_thread *t, uint6
 /* ---- circles ---- */
 
 /* Whether all of CYCLE wait on.  RUNS, by item: their run counts, kept if FIRST, else compared. */
-static bool look(const struct dump *d, int cycle, uint64_t *runs, bool first)
+static bool circle_lasts(const struct dump *d, int cycle, uint64_t *runs, bool first)
 {
     for (size_t i = 0; i < d->waits.n; i++) {
         const struct waiter *w = &d->waits.items[i];
@@ -109,7 +109,7 @@ static bool stands(const struct dump *d, int cycle, uint64_t *runs)
     enum { TRIES = 3, TRIES_WITH_GIL = 50 };
     bool gil = has_gil(d, cycle);
     for (int i = 0; i < (gil ? TRIES_WITH_GIL : TRIES); i++) {
-        if (look(d, cycle, runs, true) && look(d, cycle, runs, false))
+        if (circle_lasts(d, cycle, runs, true) && circle_lasts(d, cycle, runs, false))
             return true;
         if (gil)
             (void)nanosleep(&(struct timespec){.tv_nsec = NS_PER_MS}, NULL);

@@ -27,7 +27,7 @@ static struct fleet_input *add_input(struct fleet *f, const char *name)
     return in;
 }
 
-static void note(struct fleet_input *in, const char *wrong)
+static void note_wrong(struct fleet_input *in, const char *wrong)
 {
     if (!wrong || in->wrong)
         return;
@@ -82,9 +82,9 @@ static void read_document(struct fleet *f, struct byte_source *s, struct json_in
     struct fleet_input *in = &f->inputs[input];
     in->documents++;
     in->processes += n;
-    note(in, j->wrong);
-    note(in, foreign ? "it has JSON that is no dump" : NULL);
-    note(in, !n ? "it has a dump without a process" : NULL);
+    note_wrong(in, j->wrong);
+    note_wrong(in, foreign ? "it has JSON that is no dump" : NULL);
+    note_wrong(in, !n ? "it has a dump without a process" : NULL);
     if (j->wrong && json)
         find_next(s, j->line && j->line == s->at);
 }
@@ -99,11 +99,11 @@ static void read_source(struct fleet *f, struct byte_source *s)
     struct fleet_input *in = &f->inputs[f->n_inputs - 1];
     if (s->wrong) {
         in->wrong = NULL; /* what this led to */
-        note(in, s->wrong);
+        note_wrong(in, s->wrong);
     }
-    note(in, !in->documents ? "it is empty" : NULL);
+    note_wrong(in, !in->documents ? "it is empty" : NULL);
     if (f->full)
-        note(in, "it is one too many: not all of it is counted");
+        note_wrong(in, "it is one too many: not all of it is counted");
 }
 
 static void read_file(struct fleet *f, const char *path)
@@ -113,7 +113,7 @@ static void read_file(struct fleet *f, const char *path)
     struct fleet_input *in = add_input(f, standard ? "standard input" : path);
     int r = byte_source_open(&s, standard ? NULL : path);
     if (r < 0) {
-        note(in, strerror(-r));
+        note_wrong(in, strerror(-r));
         return;
     }
     read_source(f, &s);
@@ -144,7 +144,7 @@ static void read_directory(struct reading *r, const char *path, unsigned levels)
     struct dirent **entries = NULL;
     int n = scandir(path, &entries, is_visible, alphasort);
     if (n < 0)
-        note(add_input(r->f, path), strerror(errno));
+        note_wrong(add_input(r->f, path), strerror(errno));
     for (int i = 0; i < n; i++) {
         char *file = xasprintf("%s/%s", path, entries[i]->d_name);
         if (!r->f->full)
@@ -154,7 +154,7 @@ static void read_directory(struct reading *r, const char *path, unsigned levels)
     }
     free(entries);
     if (n == 0)
-        note(add_input(r->f, path), "there is no file in it");
+        note_wrong(add_input(r->f, path), "there is no file in it");
 }
 
 /* Why PATH, which is there and was found in a directory if LEVELS is not MOST_LEVELS, is not read;
@@ -176,7 +176,7 @@ static void read_path(struct reading *r, const char *path, unsigned levels)
     bool known = stat(path, &st) == 0;
     const char *why = known ? refusal(r, &st, levels) : NULL;
     if (why)
-        note(add_input(r->f, path), why);
+        note_wrong(add_input(r->f, path), why);
     else if (known && S_ISDIR(st.st_mode))
         read_directory(r, path, levels - 1);
     else

@@ -19,7 +19,7 @@ struct finder {
 };
 
 /* Without a host and a rank a pid is one only within its input: containers have the same ones. */
-static uint64_t key_of(const struct fleet *f, const struct fleet_process *p)
+static uint64_t process_key(const struct fleet *f, const struct fleet_process *p)
 {
     uint64_t key = hash_u64((uint64_t)p->rank);
     bool nowhere = p->rank < 0 && !*fleet_see_text(f, p->host);
@@ -109,14 +109,14 @@ static void place(struct finder *find, uint32_t i)
         m->twice += !p->inherits;
         return;
     }
-    if (map_get(&find->by_key, key_of(find->f, p), &at)) {
+    if (map_get(&find->by_key, process_key(find->f, p), &at)) {
         add_round(find->f, &m->items[at], i);
         if (m->items[at].last == i)
             m->items[at].helpers = FLEET_NONE;
     } else {
         at = m->n;
         (void)add_member(m, p->rank, i);
-        map_put(&find->by_key, key_of(find->f, p), at);
+        map_put(&find->by_key, process_key(find->f, p), at);
     }
     map_put(&find->by_rank, in_document, at);
 }

@@ -69,7 +69,7 @@ static bool take_line(struct fleet *f, struct rows *rows, char *line)
     return rows->n < MOST_ROWS;
 }
 
-static const struct row *find(struct fleet *f, const struct rows *rows, const char *key)
+static const struct row *find_row(struct fleet *f, const struct rows *rows, const char *key)
 {
     uint64_t at;
     return map_get(&rows->by_key, fleet_text(f, key), &at) ? &rows->items[at] : NULL;
@@ -93,12 +93,12 @@ static void apply(struct fleet *f, const struct rows *rows)
     char key[MOST_LINE_BYTES];
     for (size_t i = 0; i < f->n_processes; i++) {
         struct fleet_process *p = &f->processes[i];
-        apply_row(p, find(f, rows, path_base(f->inputs[p->input].name)));
+        apply_row(p, find_row(f, rows, path_base(f->inputs[p->input].name)));
         (void)snprintf(key, sizeof key, "%.1024s:%lld", fleet_see_text(f, p->host),
                        (long long)p->pid);
-        apply_row(p, find(f, rows, key));
+        apply_row(p, find_row(f, rows, key));
         (void)snprintf(key, sizeof key, "%lld", (long long)p->rank);
-        apply_row(p, p->rank >= 0 ? find(f, rows, key) : NULL);
+        apply_row(p, p->rank >= 0 ? find_row(f, rows, key) : NULL);
     }
 }
 

@@ -27,7 +27,7 @@ static uint64_t pair(uint64_t a, uint64_t b)
 
 /* ---- what is known ---- */
 
-static uint64_t key_of(const struct fleet_process *p, int64_t pid)
+static uint64_t process_key(const struct fleet_process *p, int64_t pid)
 {
     return pair(pair(p->machine, p->host), (uint64_t)pid);
 }
@@ -112,7 +112,7 @@ static void know_process(struct wait_peers *w, uint32_t process)
 {
     const struct fleet_process *p = &w->f->processes[process];
     const struct fleet_link *link = link_of(w->f, leave(w->f, p));
-    map_put(&w->processes, key_of(p, p->pid), process);
+    map_put(&w->processes, process_key(p, p->pid), process);
     know_connections(w, process);
     for (uint32_t i = 0; i < p->n_shared; i++)
         add_sharer(w, &w->files, pair(p->machine, w->f->shared[p->first_shared + i]), process);
@@ -250,7 +250,7 @@ void wait_peers_find(struct wait_peers *w, uint32_t process)
     w->n_calls++;
     w->remote = t->remote;
     w->pid = t->other_pid == p->pid ? 0 : t->other_pid;
-    if (w->pid && map_get(&w->processes, key_of(p, w->pid), &other))
+    if (w->pid && map_get(&w->processes, process_key(p, w->pid), &other))
         add_found(w, process, (uint32_t)other);
     if (!w->n_found && t->remote != FLEET_NONE)
         add_connected(w, process, t->remote);

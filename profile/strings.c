@@ -25,7 +25,7 @@ static bool same_string(const void *item, const void *wanted)
     return a->len == b->len && memcmp(a->text, b->text, b->len) == 0;
 }
 
-static uint32_t find(const struct strings *t, uint64_t hash, const struct text_span *wanted)
+static uint32_t find_string(const struct strings *t, uint64_t hash, const struct text_span *wanted)
 {
     return index_find(&t->index, hash, t->items, sizeof *t->items, same_string, wanted);
 }
@@ -33,7 +33,7 @@ static uint32_t find(const struct strings *t, uint64_t hash, const struct text_s
 string_id strings_find(const struct strings *t, const char *s, size_t len)
 {
     struct text_span wanted = {s, strnlen(s, len)};
-    uint32_t item = find(t, hash_bytes(s, wanted.len), &wanted);
+    uint32_t item = find_string(t, hash_bytes(s, wanted.len), &wanted);
     return (string_id){item == INDEX_NONE ? 0 : item + 1};
 }
 
@@ -41,7 +41,7 @@ string_id strings_add(struct strings *t, const char *s, size_t len)
 {
     struct text_span wanted = {s, strnlen(s, len)};
     uint64_t hash = hash_bytes(s, wanted.len);
-    uint32_t item = find(t, hash, &wanted);
+    uint32_t item = find_string(t, hash, &wanted);
     if (item != INDEX_NONE)
         return (string_id){item + 1};
     assert(t->n < UINT32_MAX - 1);

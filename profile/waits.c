@@ -43,7 +43,7 @@ static uint64_t hash_of_wait(const struct wait *w)
            hash_u64(hash_bytes(&w->side.blocker, sizeof w->side.blocker));
 }
 
-static wait_id find(const struct profile *p, const struct wait *w, uint64_t hash)
+static wait_id find_wait(const struct profile *p, const struct wait *w, uint64_t hash)
 {
     uint32_t item = index_find(&p->wait_index, hash, p->waits, sizeof *p->waits, same_wait, w);
     return (wait_id){item == INDEX_NONE ? 0 : item + 1};
@@ -62,7 +62,7 @@ static wait_id refused(struct profile *p, const struct wait *w)
 {
     const struct wait plain = {.kind = w->kind, .call = w->call};
     uint64_t hash = hash_of_wait(&plain);
-    wait_id known = find(p, &plain, hash);
+    wait_id known = find_wait(p, &plain, hash);
     profile_add_number(p, METRIC_WAITS_REFUSED, 1);
     return known.ix ? known : add(p, &plain, hash);
 }
@@ -72,7 +72,7 @@ static plain_wait plain_of;
 wait_id profile_wait(struct profile *p, const struct wait *w)
 {
     uint64_t hash = hash_of_wait(w);
-    wait_id known = find(p, w, hash);
+    wait_id known = find_wait(p, w, hash);
     if (known.ix)
         return known;
     p->threads.plain_wait = plain_of;

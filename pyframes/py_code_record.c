@@ -146,7 +146,7 @@ static void note_churn(struct py_code_record *r, uint32_t captures)
         r->churning_until = r->round + captures;
 }
 
-static void see(struct py_code_record *r, struct mem *recording, uint64_t addr)
+static void see_code(struct py_code_record *r, struct mem *recording, uint64_t addr)
 {
     struct seen *e = entry_of(r, addr);
     struct py_code_key key;
@@ -180,7 +180,7 @@ void py_code_record_stack(struct py_code_record *r, struct mem *recording,
     r->round++;
     r->n_new = r->n_checks = 0;
     for (size_t i = 0; i < stack->n; i++)
-        see(r, recording, stack->frames[i].code);
+        see_code(r, recording, stack->frames[i].code);
 }
 
 void py_code_record_undo(struct py_code_record *r, const struct py_stack *stack)

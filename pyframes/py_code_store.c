@@ -43,7 +43,7 @@ static bool is_same(const struct py_lines *a, const struct py_lines *b)
            a->table_len == b->table_len && memcmp(a->table, b->table, a->table_len) == 0;
 }
 
-static struct py_lines *find(const struct py_code_store *s, uint64_t hash)
+static struct py_lines *find_lines(const struct py_code_store *s, uint64_t hash)
 {
     uint64_t addr;
     return map_get(&s->by_hash, hash, &addr) ? (struct py_lines *)(uintptr_t)addr : NULL;
@@ -52,7 +52,7 @@ static struct py_lines *find(const struct py_code_store *s, uint64_t hash)
 struct py_lines *py_lines_take(struct py_code_store *s, const struct py_lines *wanted)
 {
     uint64_t hash = hash_of(wanted);
-    struct py_lines *known = find(s, hash);
+    struct py_lines *known = find_lines(s, hash);
     if (known && is_same(known, wanted)) {
         free(wanted->table);
         known->users++;
@@ -104,7 +104,7 @@ struct py_lines *py_lines_drop(struct py_lines *lines)
     if (lines->after)
         lines->after->before = lines->before;
     s->n_frames -= lines->frames.n;
-    if (find(s, lines->hash) == lines)
+    if (find_lines(s, lines->hash) == lines)
         map_remove(&s->by_hash, lines->hash);
     free(lines->table);
     map_release(&lines->frames);

@@ -115,8 +115,8 @@ struct linetable_lines {
     int64_t before, before_end; /* that line, 0 if there is none; the end of its code */
 };
 
-static int find(enum py_linetable_kind kind, const uint8_t *table, size_t len, int32_t first_line,
-                int32_t offset, struct linetable_lines *ret)
+static int find_entry(enum py_linetable_kind kind, const uint8_t *table, size_t len,
+                      int32_t first_line, int32_t offset, struct linetable_lines *ret)
 {
     struct linetable_cursor c = {.next = table, .limit = table + len, .line_register = first_line};
     *ret = (struct linetable_lines){.line = first_line};
@@ -151,7 +151,7 @@ int py_linetable_line(enum py_linetable_kind kind, const uint8_t *table, size_t 
 {
     struct linetable_lines found;
     *ret = first_line;
-    int r = find(kind, table, len, first_line, offset, &found);
+    int r = find_entry(kind, table, len, first_line, offset, &found);
     return r < 0 ? r : take_line(found.line, ret);
 }
 
@@ -160,7 +160,7 @@ int py_linetable_line_shown(enum py_linetable_kind kind, const uint8_t *table, s
 {
     struct linetable_lines found;
     *ret = first_line;
-    int r = find(kind, table, len, first_line, offset, &found);
+    int r = find_entry(kind, table, len, first_line, offset, &found);
     if (r < 0)
         return r;
     if (found.line == 0 && offset - reach < found.before_end)

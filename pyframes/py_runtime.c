@@ -266,7 +266,7 @@ static int describe(struct runtime_search *s, struct module *m, struct py_runtim
 }
 
 /* Keeps RESULT if it says more than the best so far. */
-static void note(struct runtime_search *s, int result, const struct err *err)
+static void note_result(struct runtime_search *s, int result, const struct err *err)
 {
     static const int order[] = {-ENOENT, -ENOTSUP, -EAGAIN, 0};
     size_t old = 0, new = 0;
@@ -290,7 +290,7 @@ static void try_runtime(struct runtime_search *s, struct module *m, uint64_t add
     rt->module_start = m->start;
     rt->module_end = m->end;
     int r = describe(s, m, rt, &err);
-    note(s, r, &err);
+    note_result(s, r, &err);
     if (r == 0 && !s->found)
         s->found = rt;
     else
@@ -305,7 +305,7 @@ static void try_likely(struct runtime_search *s, struct module *m)
     if (unsupported) {
         struct err err;
         (void)err_set(&err, -ENOTSUP, "%s is not supported", unsupported);
-        note(s, -ENOTSUP, &err);
+        note_result(s, -ENOTSUP, &err);
         return;
     }
     if (module_elf(s->modules, m) && locate(s, m, &addr) == 0)

@@ -117,7 +117,7 @@ static void read_in_turn(struct sampler *s, struct process *p)
     w->look_ns = s->interval_ns * (1 + pause_ns / s->interval_ns);
 }
 
-static void look(struct sampler *s, struct process *p)
+static void read_locks_of(struct sampler *s, struct process *p)
 {
     if (!space_is_locked(s, p))
         read_in_turn(s, p);
@@ -128,7 +128,7 @@ void lock_reading_look(struct sampler *s, struct process *p)
 {
     if (!p->lock_watch || !p->lock_watch->n)
         return;
-    look(s, p);
+    read_locks_of(s, p);
     p->lock_watch->ran = true; /* maybe since this reading, until it is seen that none does */
 }
 
@@ -146,5 +146,5 @@ void lock_reading_rest(struct sampler *s, struct process *p, int64_t now_ns)
         as_before = as_before && (known || !lock->newest);
     }
     if (!as_before)
-        look(s, p);
+        read_locks_of(s, p);
 }

@@ -46,7 +46,7 @@ static bool set_nice(int nice, uint64_t flags)
     return syscall(SYS_sched_setattr, 0, &attr, 0) == 0;
 }
 
-static void note(struct priority *p, enum sampler_priority kind, int nice)
+static void note_priority(struct priority *p, enum sampler_priority kind, int nice)
 {
     atomic_store_explicit(&p->kind, kind, memory_order_relaxed);
     atomic_store_explicit(&p->nice, nice, memory_order_relaxed);
@@ -58,7 +58,7 @@ static bool raise_to(struct priority *p, int nice)
     if (nice >= p->usual || !set_nice(nice, RESET_ON_FORK))
         return false;
     p->best = nice;
-    note(p, PRIORITY_RAISED, nice);
+    note_priority(p, PRIORITY_RAISED, nice);
     return true;
 }
 
@@ -72,14 +72,14 @@ void priority_set(struct priority *p, int cpus)
     *p = (struct priority){.pause_ns = FIRST_PAUSE_NS};
     p->most_ns = (int64_t)((of_all > most_of_one ? of_all : most_of_one) * SECOND_NS);
     p->usual = p->best = getpriority(PRIO_PROCESS, 0);
-    note(p, PRIORITY_USERS, p->usual);
+    note_priority(p, PRIORITY_USERS, p->usual);
     if ((sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) != SCHED_OTHER)
         return;
     if (p->usual != 0) {
         (void)set_nice(p->usual, 0);
         return;
     }
-    note(p, PRIORITY_USUAL, p->usual);
+    note_priority(p, PRIORITY_USUAL, p->usual);
     (void)getrlimit(RLIMIT_NICE, &limit); /* 0: 20 … 40: −20 */
     int granted = 20 - (int)min_u64(limit.rlim_cur, 40);
     if (!raise_to(p, BEST_NICE) && !raise_to(p, granted))
@@ -108,7 +108,7 @@ bool priority_keep(struct priority *p, int64_t now_ns, int64_t cpu_ns)
         begin_second(p, now_ns, cpu_ns);
     if (cpu_ns - p->cpu_ns <= p->most_ns || !set_nice(p->usual, RESET_ON_FORK))
         return false;
-    note(p, PRIORITY_GIVEN_UP, p->usual);
+    note_priority(p, PRIORITY_GIVEN_UP, p->usual);
     begin_second(p, now_ns, cpu_ns);
     return true;
 }

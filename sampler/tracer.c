@@ -57,7 +57,7 @@ struct tracer {
 /* For SIGCHLD's handler, which has no argument of ours.  Only the sampler's thread sets it. */
 static _Thread_local struct tracer *the_tracer;
 
-static struct request *find(const struct tracer *t, pid_t tid)
+static struct request *find_request(const struct tracer *t, pid_t tid)
 {
     for (uint64_t i = hash_u64((uint64_t)tid);; i++) {
         struct request *request = &t->requests[i & (t->capacity - 1)];
@@ -228,7 +228,7 @@ static void handle_stop(struct tracer *t, pid_t tid, int status)
     int signal = WSTOPSIG(status);
     bool ours = status >> 16 == PTRACE_EVENT_STOP;
     int64_t heard_ns = clock_now_ns();
-    struct request *request = find(t, tid);
+    struct request *request = find_request(t, tid);
     struct stop stop = {.tid = tid, .tag = request ? request->tag : 0};
     hold_active = true;
     note_holding(t, heard_ns);
@@ -263,7 +263,7 @@ uint32_t tracer_held(const struct tracer *t)
 
 static void handle_end(struct tracer *t, pid_t tid, int status)
 {
-    struct request *request = find(t, tid);
+    struct request *request = find_request(t, tid);
     if (request) {
         uint64_t tag = request->tag;
         forget(t, request);
@@ -360,7 +360,7 @@ static long seize(struct tracer *t, pid_t tid, int64_t now_ns)
 
 int tracer_request(struct tracer *t, pid_t pid, pid_t tid, uint64_t tag, bool renew)
 {
-    struct request *out = find(t, tid);
+    struct request *out = find_request(t, tid);
     if (out && out->tag)
         return -EALREADY;
     if (out) { /* it is traced, and was asked to stop: tracer_expect() */
@@ -376,7 +376,7 @@ int tracer_request(struct tracer *t, pid_t pid, pid_t tid, uint64_t tag, bool re
     /* Refused because it is traced by us since an execve: only its tracer may interrupt it. */
     if (r == -EPERM && ptrace(PTRACE_INTERRUPT, tid, 0L, 0L) == 0)
         return 0;
-    struct request *request = find(t, tid);
+    struct request *request = find_request(t, tid);
     if (r < 0) {
         if (request)
             forget(t, request);
@@ -399,7 +399,7 @@ bool tracer_poll(struct tracer *t, pid_t tid, int64_t ns)
     int64_t end = clock_now_ns() + ns;
     do {
         tracer_reap(t);
-        if (!find(t, tid))
+        if (!find_request(t, tid))
             return true;
     } while (clock_now_ns() < end);
     return false;
@@ -429,7 +429,7 @@ uint32_t tracer_pending(const struct tracer *t)
 
 void tracer_forget(struct tracer *t, pid_t tid)
 {
-    struct request *request = find(t, tid);
+    struct request *request = find_request(t, tid);
     if (request)
         forget(t, request);
     /* Another thread with its tid may be attached all the same. */
@@ -438,7 +438,7 @@ void tracer_forget(struct tracer *t, pid_t tid)
 
 void tracer_expect(struct tracer *t, pid_t tid)
 {
-    struct request *request = find(t, tid);
+    struct request *request = find_request(t, tid);
     if (request)
         forget(t, request);
     make_room(t);

@@ -6,7 +6,7 @@
 #include "base/share.h"
 #include "summary/intervals.h"
 
-static uint64_t key_of(pid_t pid, pid_t tid)
+static uint64_t thread_key(pid_t pid, pid_t tid)
 {
     return (uint64_t)(uint32_t)pid << 32 | (uint32_t)tid;
 }
@@ -32,7 +32,7 @@ void holders_init(struct holders *h, const struct profile *p, struct view *v)
         if (!t->process.ix || t->n_folded) /* a free place, or many threads that have ended */
             continue;
         pid_t pid = profile_see_process(p, t->process)->pid;
-        chain(&h->by_thread, key_of(pid, t->tid), i, &h->before[i]);
+        chain(&h->by_thread, thread_key(pid, t->tid), i, &h->before[i]);
         chain(&h->by_process, (uint32_t)pid, i, &h->sibling[i]);
     }
 }
@@ -107,7 +107,7 @@ static const struct profile_thread *find_thread(const struct holders *h, pid_t p
                                                 const struct run *run)
 {
     uint64_t i;
-    if (!map_get(&h->by_thread, key_of(pid, tid), &i))
+    if (!map_get(&h->by_thread, thread_key(pid, tid), &i))
         return NULL;
     for (; i; i = h->before[i]) {
         const struct profile_thread *t = profile_see_thread(h->p, (thread_id){(uint32_t)i});

@@ -16,7 +16,7 @@ void wait_graph_add(struct wait_graph *g, pid_t pid, pid_t tid, const struct wai
         (struct waiter){.pid = pid, .tid = tid, .side = *side, .tag = tag, .next = WAIT_NOBODY};
 }
 
-static uint64_t key_of(pid_t pid, pid_t tid)
+static uint64_t thread_key(pid_t pid, pid_t tid)
 {
     return (uint64_t)(uint32_t)pid << 32 | (uint32_t)tid;
 }
@@ -35,12 +35,12 @@ static void link_waiters(struct wait_graph *g)
     struct map by_process = {0};
     uint64_t at;
     for (size_t i = 0; i < g->n; i++) {
-        map_put(&by_thread, key_of(g->items[i].pid, g->items[i].tid), i);
+        map_put(&by_thread, thread_key(g->items[i].pid, g->items[i].tid), i);
         add_process(&by_process, g->items[i].pid, i);
     }
     for (size_t i = 0; i < g->n; i++) {
         const struct blocker *b = &g->items[i].side.blocker;
-        if (b->kind == BLOCKER_THREAD && map_get(&by_thread, key_of(b->pid, b->tid), &at))
+        if (b->kind == BLOCKER_THREAD && map_get(&by_thread, thread_key(b->pid, b->tid), &at))
             g->items[i].next = (int)at;
         /* Threads that are not recorded count, too. */
         if (blocker_is_process(b) && b->tid && map_get(&by_process, (uint32_t)b->pid, &at) &&

@@ -301,7 +301,7 @@ static void warn_if_slow(const struct naming *n)
 }
 
 /* Takes what comes within WAIT_MS.  Returns 0, or -ECANCELED by PROGRESS. */
-static int look(struct naming *n, int wait_ms, const struct naming_progress *progress)
+static int look_for_answers(struct naming *n, int wait_ms, const struct naming_progress *progress)
 {
     ssize_t came = child_read(&n->child, wait_ms, &n->come);
     measure_silence(n, came == -EAGAIN);
@@ -344,7 +344,7 @@ void naming_run(struct naming *n, struct naming_progress progress)
         if (start(n, false) < 0 && !name_file(n, &n->files[n->at++], tell_self, &progress))
             return;
         while (n->runs) {
-            if (look(n, LOOK_MS, &progress) < 0)
+            if (look_for_answers(n, LOOK_MS, &progress) < 0)
                 return;
             if (n->runs)
                 warn_if_slow(n);
@@ -360,7 +360,7 @@ int naming_start(struct naming *n)
 bool naming_is_done(struct naming *n)
 {
     if (n->runs)
-        (void)look(n, 0, &(struct naming_progress){0});
+        (void)look_for_answers(n, 0, &(struct naming_progress){0});
     return !n->runs;
 }
 

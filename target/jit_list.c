@@ -30,7 +30,7 @@ static uint64_t first_link(const uint8_t *seen)
 
 /* The descriptor, and the link that it led to last time.  Compilers put new links first, and
  * name in the descriptor the link that comes or goes.  If both are as they were, so is the list. */
-static void look(const struct jit_list *l, struct mem *mem, uint8_t *seen)
+static void read_heads(const struct jit_list *l, struct mem *mem, uint8_t *seen)
 {
     static_assert(HEAD_BYTES + LINK_BYTES <= sizeof l->seen, "no room for what is compared");
     uint64_t first = first_link(l->seen);
@@ -68,13 +68,13 @@ static bool walk(struct jit_list *l, struct mem *mem, uint64_t first)
 bool jit_list_refresh(struct jit_list *l, struct mem *mem)
 {
     uint8_t seen[sizeof l->seen];
-    look(l, mem, seen);
+    read_heads(l, mem, seen);
     if (l->whole && memcmp(seen, l->seen, sizeof seen) == 0)
         return false;
     for (int i = 0; i < TRIES; i++) {
         memcpy(l->seen, seen, sizeof seen);
         l->whole = walk(l, mem, first_link(seen));
-        look(l, mem, seen);
+        read_heads(l, mem, seen);
         if (l->whole && memcmp(seen, l->seen, HEAD_BYTES) == 0)
             break;
         l->whole = false;

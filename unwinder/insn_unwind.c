@@ -146,8 +146,8 @@ static int search(struct insn_search *s, uint64_t start, struct path *ret, uint1
     return r == 0 ? 0 : -ENOENT;
 }
 
-static int find(code_reader read, void *ctx, uint64_t start, uint64_t goal, struct path *ret,
-                uint16_t *popped)
+static int find_path(code_reader read, void *ctx, uint64_t start, uint64_t goal, struct path *ret,
+                     uint16_t *popped)
 {
     struct insn_search s = {.code = {.read = read, .ctx = ctx}, .goal = goal};
     return search(&s, start, ret, popped);
@@ -202,7 +202,7 @@ int insn_unwind_to_return(code_reader read, void *ctx, uint64_t pc, struct rule 
 {
     struct path p;
     uint16_t popped;
-    int r = find(read, ctx, pc, NO_GOAL, &p, &popped);
+    int r = find_path(read, ctx, pc, NO_GOAL, &p, &popped);
     return r < 0 ? r : rule_of_return(&p, popped, ret);
 }
 
@@ -259,7 +259,7 @@ int insn_unwind_from_entry(code_reader read, void *ctx, uint64_t start, uint64_t
 {
     struct path p;
     uint16_t popped;
-    if (find(read, ctx, start, pc, &p, &popped) < 0)
+    if (find_path(read, ctx, start, pc, &p, &popped) < 0)
         return -ENOENT;
     return rule_of_entry(&p, ret);
 }

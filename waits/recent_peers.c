@@ -33,30 +33,31 @@ static int64_t age_ns(const struct recent_peer *peer)
 }
 
 /* All epolls have the same link. */
-static uint64_t key_of(const struct blocked_call *call)
+static uint64_t call_key(const struct blocked_call *call)
 {
     return hash_u64((uint64_t)call->process << 32 | (uint64_t)call->number) ^
            hash_u64(call->link ^ call->fd);
 }
 
-static struct recent_peer *find(const struct recent_peers *r, const struct blocked_call *call)
+static struct recent_peer *find_recent(const struct recent_peers *r,
+                                       const struct blocked_call *call)
 {
     uint64_t at;
-    return call->link && map_get(&r->by_call, key_of(call), &at) ? &r->items[at] : NULL;
+    return call->link && map_get(&r->by_call, call_key(call), &at) ? &r->items[at] : NULL;
 }
 
 void recent_peers_put(struct recent_peers *r, const struct blocked_call *call,
                       const struct recent_peer *peer)
 {
     uint64_t at;
-    if (!map_get(&r->by_call, key_of(call), &at)) {
+    if (!map_get(&r->by_call, call_key(call), &at)) {
         if (r->n == MOST) {
             r->n = 0;
             map_clear(&r->by_call);
         }
         at = r->n++;
         r->items = array_reserve(r->items, &r->capacity, r->n, sizeof *r->items);
-        map_put(&r->by_call, key_of(call), at);
+        map_put(&r->by_call, call_key(call), at);
     }
     r->items[at] = *peer;
     r->items[at].at_ns = clock_now_ns();
@@ -95,7 +96,7 @@ static bool is_as_found(const struct recent_peers *r, struct recent_peer *peer)
 const struct recent_peer *recent_peers_get(struct recent_peers *r, const struct blocked_call *call,
                                            bool *ret_renew)
 {
-    struct recent_peer *peer = find(r, call);
+    struct recent_peer *peer = find_recent(r, call);
     if (!peer || age_ns(peer) > renew_after_ns(peer) + search_ns || !is_as_found(r, peer))
         return NULL;
     if (!peer->renewing && age_ns(peer) > renew_after_ns(peer))
@@ -105,7 +106,7 @@ const struct recent_peer *recent_peers_get(struct recent_peers *r, const struct 
 
 bool recent_peers_is_due(const struct recent_peers *r, const struct blocked_call *call)
 {
-    const struct recent_peer *peer = find(r, call);
+    const struct recent_peer *peer = find_recent(r, call);
     return !peer || age_ns(peer) > renew_after_ns(peer);
 }
 

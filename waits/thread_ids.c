@@ -5,20 +5,20 @@
 
 enum { LIST_EVERY_NS = NS_PER_S }; /* a process with thousands of threads takes some 10 ms */
 
-static uint64_t key_of(uint32_t process, pid_t ns_tid)
+static uint64_t thread_key(uint32_t process, pid_t ns_tid)
 {
     return (uint64_t)process << 32 | (uint32_t)ns_tid;
 }
 
 void thread_ids_add(struct thread_ids *t, const struct message *m)
 {
-    map_put(&t->threads, key_of(m->process, m->ns_tid), (uint64_t)m->tid);
+    map_put(&t->threads, thread_key(m->process, m->ns_tid), (uint64_t)m->tid);
 }
 
 void thread_ids_remove(struct thread_ids *t, const struct message *m)
 {
     uint64_t tid;
-    uint64_t key = key_of(m->process, m->ns_tid);
+    uint64_t key = thread_key(m->process, m->ns_tid);
     if (map_get(&t->threads, key, &tid) && tid == (uint64_t)m->tid)
         map_remove(&t->threads, key);
 }
@@ -26,7 +26,7 @@ void thread_ids_remove(struct thread_ids *t, const struct message *m)
 pid_t thread_ids_find(const struct thread_ids *t, uint32_t process, pid_t ns_tid)
 {
     uint64_t tid;
-    return map_get(&t->threads, key_of(process, ns_tid), &tid) ? (pid_t)tid : 0;
+    return map_get(&t->threads, thread_key(process, ns_tid), &tid) ? (pid_t)tid : 0;
 }
 
 static bool lives(pid_t pid, pid_t tid, pid_t ns_tid)

@@ -112,7 +112,8 @@ static struct peer_wait wait_of(const struct wait_peers *w, const struct blocked
 }
 
 /* False: the wait is over, or its descriptor another file's. */
-static bool look(struct wait_peers *w, const struct blocked_call *call, struct peer_answer *ret)
+static bool look_at_call(struct wait_peers *w, const struct blocked_call *call,
+                         struct peer_answer *ret)
 {
     char link[DESCRIPTOR_LINK_BYTES];
     struct peer_wait wait = wait_of(w, call);
@@ -421,7 +422,7 @@ static bool handle_one(struct wait_peers *w)
     struct peer_answer answer = {0};
     if (call.socket && handle_socket(w, &call, open))
         return true;
-    bool is_over = !is_open || !look(w, &call, &answer);
+    bool is_over = !is_open || !look_at_call(w, &call, &answer);
     if (is_over)
         answer = (struct peer_answer){.later = false};
     bool again = is_over && call.link && recent_peers_is_due(&w->recent, &call);
@@ -456,7 +457,7 @@ static void look_again(struct wait_peers *w, struct answered_wait *answered, int
     struct peer_answer answer = {0};
     struct blocked_call call = answered->call;
     call.since_ns = since_ns;
-    if (since_ns < answered->due_ns || !look(w, &call, &answer) || !is_final(&answer))
+    if (since_ns < answered->due_ns || !look_at_call(w, &call, &answer) || !is_final(&answer))
         return;
     if (has_only_address(&answer.side) || answer.side.blocker.net == NET_TCP ||
         may_change(w, &answer.side)) {
@@ -580,7 +581,7 @@ void wait_peers_find_all(struct wait_peers *w, const struct blocked_call *calls,
             struct peer_answer answer = {0};
             if (done[i])
                 continue;
-            bool good = look(w, &calls[i], &answer);
+            bool good = look_at_call(w, &calls[i], &answer);
             done[i] = !good || !answer.later;
             if (good && answer.side.thing) /* of a socket the address comes before its process */
                 ret[i] = answer.side;

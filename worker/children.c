@@ -13,7 +13,7 @@ enum {
 };
 
 /* No two processes have both alike. */
-static uint64_t key_of(const struct listed_process *p)
+static uint64_t child_key(const struct listed_process *p)
 {
     return hash_u64(p->start_ticks) ^ p->pid;
 }
@@ -22,10 +22,10 @@ static uint64_t key_of(const struct listed_process *p)
 static struct child *child_for(struct children *c, const struct listed_process *child)
 {
     uint64_t ix;
-    if (map_get(&c->seen, key_of(child), &ix))
+    if (map_get(&c->seen, child_key(child), &ix))
         return ix < c->n ? &c->items[ix] : NULL;
     if (c->seen.n < MAX_SEEN)
-        map_put(&c->seen, key_of(child), c->n < MAX_CHILDREN_KEPT ? c->n : UINT64_MAX);
+        map_put(&c->seen, child_key(child), c->n < MAX_CHILDREN_KEPT ? c->n : UINT64_MAX);
     if (c->n == MAX_CHILDREN_KEPT)
         return NULL;
     c->items = array_reserve(c->items, &c->capacity, c->n + 1, sizeof *c->items);

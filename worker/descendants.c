@@ -108,7 +108,7 @@ static bool read_stat(pid_t pid, struct task_stat *ret)
     return len > 0 && task_stat_parse(text, (size_t)len, ret) == 0;
 }
 
-static struct node *find(struct descendants *d, pid_t pid)
+static struct node *node_of(struct descendants *d, pid_t pid)
 {
     uint64_t i;
     return map_get(&d->by_pid, (uint64_t)pid, &i) ? &d->nodes[i] : NULL;
@@ -126,7 +126,7 @@ static void forget(struct descendants *d, struct node *node)
 static struct node *find_living(struct descendants *d, pid_t pid)
 {
     struct task_stat stat;
-    struct node *node = find(d, pid);
+    struct node *node = node_of(d, pid);
     if (node && (!read_stat(pid, &stat) || stat.start_ticks != node->start_ticks)) {
         forget(d, node);
         return NULL;
@@ -136,7 +136,7 @@ static struct node *find_living(struct descendants *d, pid_t pid)
 
 static void remember(struct descendants *d, pid_t pid, uint64_t start_ticks)
 {
-    struct node *node = find(d, pid);
+    struct node *node = node_of(d, pid);
     if (!node) {
         d->nodes = array_reserve(d->nodes, &d->capacity, d->n + 1, sizeof *d->nodes);
         map_put(&d->by_pid, (uint64_t)pid, d->n);
@@ -157,7 +157,7 @@ bool descendants_add(struct descendants *d, pid_t pid)
 /* PID, which STAT is of, is a child of a known process.  Returns whether it is new. */
 static bool add_if_new(struct descendants *d, pid_t pid, uint64_t start_ticks)
 {
-    const struct node *known = find(d, pid);
+    const struct node *known = node_of(d, pid);
     if (pid == d->own || (known && known->start_ticks == start_ticks))
         return false;
     remember(d, pid, start_ticks);
@@ -261,7 +261,7 @@ static void look_at_list(struct descendants *d)
     for (bool any = true; any;) {
         any = false;
         for (size_t i = 0; i < d->list.n; i++)
-            if (find(d, (pid_t)d->list.items[i].ppid))
+            if (node_of(d, (pid_t)d->list.items[i].ppid))
                 any |= meet_listed(d, &d->list.items[i]);
     }
 }

@@ -127,7 +127,7 @@ static void first_look(struct watched_process *w)
     w->first_ns = w->last_ns;
 }
 
-static void look(struct watched_process *w)
+static void look_at_process(struct watched_process *w)
 {
     if (w->over)
         return;
@@ -223,7 +223,7 @@ void process_counters_look(struct process_counters *e)
     if (!duty_cycle_begin(&e->looking))
         return;
     for (size_t i = 0; i < e->n; i++)
-        look(&e->watched[i]);
+        look_at_process(&e->watched[i]);
     duty_cycle_end(&e->looking, SHARE, NS_PER_S);
 }
 
@@ -244,7 +244,7 @@ void process_counters_pause(struct process_counters *e)
     if (!e)
         return;
     for (size_t i = 0; i < e->n; i++)
-        look(&e->watched[i]);
+        look_at_process(&e->watched[i]);
     e->paused = look_at_machine();
     e->is_paused = true;
 }
@@ -455,7 +455,7 @@ void process_counters_report(struct process_counters *e)
         return;
     for (size_t i = 0; i < e->n; i++) {
         if (!e->is_paused)
-            look(&e->watched[i]);
+            look_at_process(&e->watched[i]);
         report_limits(&e->watched[i], e->profile);
         report_memory(&e->watched[i], e->profile);
         report_usage(&e->watched[i], e->profile);

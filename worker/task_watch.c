@@ -12,7 +12,7 @@ static const int64_t long_ns = NS_PER_S;
 static const int64_t longest_look_ns = INT64_C(200) * NS_PER_MS, /* of all processes */
     longest_report_ns = INT64_C(500) * NS_PER_MS;
 
-static uint64_t key_of(const struct target_process *s, uint64_t task, uint64_t future)
+static uint64_t task_key(const struct target_process *s, uint64_t task, uint64_t future)
 {
     const uint64_t words[] = {s->id.ix, task, future};
     return hash_bytes(words, sizeof words);
@@ -44,7 +44,7 @@ void task_watch_look(struct task_watch *w, const struct target_process *s)
             break;
         }
         uint64_t future = py_await_future(awaits, tasks[i]);
-        uint64_t key = key_of(s, tasks[i], future);
+        uint64_t key = task_key(s, tasks[i], future);
         uint64_t since_ns = (uint64_t)w->now_ns;
         if (!future)
             continue;
@@ -75,7 +75,7 @@ struct report {
 static int64_t waited_ns(const struct report *r, uint64_t task, uint64_t future)
 {
     uint64_t since_ns;
-    bool known = future && map_get(&r->watch->since, key_of(r->process, task, future), &since_ns);
+    bool known = future && map_get(&r->watch->since, task_key(r->process, task, future), &since_ns);
     return known ? r->watch->now_ns - (int64_t)since_ns : 0;
 }
 
