@@ -269,6 +269,14 @@ static void judge_odd(const struct scene *s, struct thread_group *odd, struct th
     f->share = here;
 }
 
+/* Do OTHERS wait for ODD, as far as can be told?  Of threads that take turns to poll the others
+ * wait for their turn. */
+static bool is_waited_for(const struct scene *s, const struct thread_group *odd,
+                          const struct thread_group *others)
+{
+    return waits_for_somebody(s, others) && !may_be_for_work(s->g->tree, odd->paths[0].node, 1);
+}
+
 /* Threads of one process that take turns differ by chance: of them only one that others wait for
  * counts. */
 static void find_odd(const struct scene *s, bool ranks, struct finding *f)
@@ -281,7 +289,7 @@ static void find_odd(const struct scene *s, bool ranks, struct finding *f)
         struct thread_group *others = others_of(s, odd);
         if (!others || others->idle || !is_judged(others))
             continue;
-        if (odd->threads[0]->thread->main || waits_for_somebody(s, others))
+        if (odd->threads[0]->thread->main || is_waited_for(s, odd, others))
             judge_odd(s, odd, others, f);
     }
 }

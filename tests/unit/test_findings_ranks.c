@@ -167,6 +167,26 @@ START_TEST(who_serves_the_others_is_of_another_kind)
 }
 END_TEST
 
+/* Of threads that take turns to poll the others wait for their turn, and not for the one. */
+START_TEST(who_polls_for_others_is_not_odd)
+{
+    for (int polls = 0; polls < 2; polls++) {
+        b = builder_start(10, "app");
+        builder_run(&b, builder_thread(&b, 10, NULL), "main!app > read pipe [blocked]", 4000, 0);
+        for (int i = 0; i < 4; i++)
+            builder_run(&b, builder_thread(&b, 11 + i, "engine"),
+                        i       ? "work!app > park!app > pthread_cond_wait!libc.so.6 > futex "
+                                  "[blocked]"
+                        : polls ? "work!app > epoll_wait [blocked]"
+                                : "work!app > compute!app > write /data/x [blocked]",
+                        4000, 0);
+        judge(4000);
+        ck_assert_int_eq(is_said("engine differs"), !polls);
+        teardown();
+    }
+}
+END_TEST
+
 START_TEST(a_rank_is_not_odd_by_samples_that_the_kernel_denies)
 {
     one_of_three_differs(3900, false);
@@ -280,7 +300,7 @@ END_TEST
 CHECK_MAIN("findings_ranks", 10, callers_of_one_function_are_no_difference,
            the_workers_of_a_launcher_are_told_of, the_odd_rank_is_named,
            that_the_others_have_no_work_is_told, the_odd_ranks_own_function_is_named,
-           who_serves_the_others_is_of_another_kind,
+           who_serves_the_others_is_of_another_kind, who_polls_for_others_is_not_odd,
            a_rank_is_not_odd_by_samples_that_the_kernel_denies,
            an_odd_rank_comes_before_an_odd_helper, a_hypervisor_is_blamed_for_what_it_took,
            fewer_threads_are_advised_only_where_there_are_more_than_cpus)
