@@ -236,30 +236,94 @@ bool add_kernel_side(const struct scene *s, const struct thread_group *group, ui
     return told;
 }
 
-void add_loops_answer(const struct scene *s, const struct thread_group *group, struct text *words)
+/* Sums up whom GROUP waits for at the other ends of connections, IDLE: while it polls for work.
+ * Returns the heaviest, if that is much of all these waits. */
+static const struct side_sum *peer_of(const struct scene *s, const struct thread_group *group,
+                                      bool idle, struct sides *all)
 {
-    struct sides all = {.n = 0};
     for (size_t i = 0; i < group->n; i++) {
         const struct profile_thread *t = group->threads[i]->thread;
         for (size_t k = 0; k < t->n_runs; k++) {
             const struct run *run = &t->runs[k];
-            if (run->state != RUN_BLOCKED || class_of_run(s->g->tree, run) != CLASS_IDLE)
+            if (run->state != RUN_BLOCKED || (idle && class_of_run(s->g->tree, run) != CLASS_IDLE))
                 continue;
             if (holders_is_for(s->holders, run->at, 1U << BLOCKER_PEER))
-                add_run(s, t, run, &all);
+                add_run(s, t, run, all);
             else
-                all.ns += run->weights.wall_ns;
+                all->ns += run->weights.wall_ns;
         }
     }
-    const struct side_sum *sum = heaviest(&all);
-    if (sum && share_of(sum->ns, all.ns) >= named_part) {
-        const struct blocker *b = only_address(s->p, &sum->side);
+    const struct side_sum *sum = heaviest(all);
+    return sum && share_of(sum->ns, all->ns) >= named_part ? sum : NULL;
+}
+
+/* "127.0.0.1:5432 of 4711 (postgres): wallspy -p 12,4711 shows both." */
+static void add_peer(const struct scene *s, const struct side_sum *sum, struct text *words)
+{
+    const struct blocker *b = only_address(s->p, &sum->side);
+    wait_side_add_what(words, s->p, &sum->side, false);
+    add_both(s, sum, b ? b->pid : 0, ":", words);
+    text_add(words, ".");
+    (void)add_listener(s, sum, words);
+}
+
+void add_loops_answer(const struct scene *s, const struct thread_group *group, struct text *words)
+{
+    struct sides all = {.n = 0};
+    const struct side_sum *sum = peer_of(s, group, true, &all);
+    if (sum) {
         text_addf(words, " When idle %s wait%s for ", group->plural ? "they" : "it", verb_s(group));
-        wait_side_add_what(words, s->p, &sum->side, false);
-        add_both(s, sum, b ? b->pid : 0, ":", words);
-        text_add(words, ".");
-        (void)add_listener(s, sum, words);
+        add_peer(s, sum, words);
     }
+    release_sides(&all);
+}
+
+/* Does GROUP poll at NODE for nothing but what its own process wakes it by? */
+static bool is_woken_inside(const struct scene *s, const struct thread_group *group, uint32_t node)
+{
+    int64_t own_ns = 0;
+    int64_t all_ns = 0;
+    for (struct waits_at w = waits_at(s, group, node); waits_at_next(&w);) {
+        bool own = holders_is_for(s->holders, w.run->at, 1U << BLOCKER_ITSELF);
+        own_ns += own ? w.run->weights.wall_ns : 0;
+        all_ns += w.run->weights.wall_ns;
+    }
+    return share_of(own_ns, all_ns) >= named_part;
+}
+
+/* Does OTHER, of GROUP's process, wait for the other end of one connection for most of its time? */
+static bool asks_for(const struct scene *s, const struct thread_group *group,
+                     const struct thread_group *other)
+{
+    struct sides all = {.n = 0};
+    if (other == group || other->mixed ||
+        other->threads[0]->thread->process.ix != group->threads[0]->thread->process.ix)
+        return false;
+    const struct side_sum *sum = peer_of(s, other, false, &all);
+    bool asks = sum && share_of(sum->ns, other->wall_ns) >= named_part;
+    release_sides(&all);
+    return asks;
+}
+
+void add_go_between(const struct scene *s, const struct thread_group *group, uint32_t node,
+                    struct text *words, struct finding *f)
+{
+    const struct thread_group *found = NULL;
+    struct sides all = {.n = 0};
+    if (!is_unowned_wait(s->g->tree, node) && !is_woken_inside(s, group, node))
+        return;
+    for (size_t i = 0; i < s->g->n; i++) {
+        if (!asks_for(s, group, &s->g->items[i]))
+            continue;
+        if (found)
+            return;
+        found = &s->g->items[i];
+    }
+    if (!found)
+        return;
+    text_addf(words, " Meanwhile %s wait%s for ", found->noun, verb_s(found));
+    add_peer(s, peer_of(s, found, false, &all), words);
+    f->also = f->also ? f->also : found->noun;
     release_sides(&all);
 }
 

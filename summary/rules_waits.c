@@ -383,8 +383,12 @@ static void add_other_side(const struct scene *s, struct thread_group *group,
         /* Mostly a thread of the same process wakes it. */
         bool inside = others_of(s, group, true, 0, NULL, 0) > 0;
         add_others(s, group, inside, times_woken(s, group, path->node), words, f);
+        if (!inside)
+            add_go_between(s, group, path->node, words, f);
     } else if (waits_for_sqlite(s->g->tree, path->node)) {
         add_others_meanwhile(s, group, words, f);
+    } else {
+        add_go_between(s, group, path->node, words, f);
     }
 }
 

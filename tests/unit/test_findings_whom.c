@@ -228,6 +228,49 @@ START_TEST(whose_answer_an_event_loop_waits_for_is_told)
 }
 END_TEST
 
+/* Main waits for its own process: for a condition, or by an eventfd alone.  N threads of it wait
+ * for till's answers meanwhile. */
+static void judge_go_between(bool condition, int n)
+{
+    const struct blocker own = {.kind = BLOCKER_ITSELF, .thing = THING_EVENTFD, .n = 1};
+    struct blocker till = {
+        .kind = BLOCKER_PEER, .thing = THING_SOCKET, .net = NET_TCP, .port = 80, .pid = 20, .n = 1};
+    setup();
+    struct wait_side wakes = {.thing = THING_EVENTS,
+                              .list = profile_list_blocker(b.p, &own, (blocker_list){0})};
+    till.host = profile_string(b.p, "127.0.0.1");
+    till.name = profile_string(b.p, "till");
+    if (condition)
+        builder_run(&b, lead, "call!app > pthread_cond_wait!libc.so.6 > futex [blocked]", 3900, 0);
+    else
+        builder_polls(&b, lead, "call!app", &wakes, 3900);
+    builder_run(&b, lead, "add_up!app", 100, 100);
+    for (int i = 0; i < n; i++) {
+        struct wait_side side = {.thing = THING_EVENTS};
+        till.port = 80 + (uint32_t)i;
+        side.list = profile_list_blocker(b.p, &till, side.list);
+        thread_id t = builder_thread(&b, 11 + i, i ? "pump" : "sender");
+        builder_polls(&b, t, "uv_run!libuv.so.1 > uv__io_poll!libuv.so.1", &side, 4000);
+    }
+    judge(4000);
+}
+
+START_TEST(whom_a_thread_asks_that_waits_for_its_own_is_told)
+{
+    static const char told[] = "Meanwhile sender waits for a connection to 127.0.0.1:80 of 20 "
+                               "(till): wallspy -p 10,20 shows both.";
+    for (int condition = 0; condition <= 1; condition++) {
+        judge_go_between(condition, 1);
+        ck_assert(is_said("main waits 98% of its time in call > "));
+        ck_assert(is_said(told));
+        teardown();
+        judge_go_between(condition, 2); /* either of them */
+        ck_assert(!is_said("Meanwhile"));
+        teardown();
+    }
+}
+END_TEST
+
 /* Each lives for one request: none waits for work. */
 START_TEST(threads_of_one_request_each_never_wait_for_work)
 {
@@ -300,4 +343,5 @@ CHECK_MAIN("findings_whom", 20, who_sleeps_too_long_wakes_nobody, who_waits_for_
            whom_most_waits_are_for_is_told_with_the_part_that_is_known,
            who_listens_is_told_where_nobody_is_known_at_the_other_end,
            whose_answer_an_event_loop_waits_for_is_told,
+           whom_a_thread_asks_that_waits_for_its_own_is_told,
            threads_of_one_request_each_never_wait_for_work, where_a_chain_of_waits_ends_is_told)
