@@ -86,11 +86,12 @@ bool dump_words_is_frozen(const struct dump *d, const struct dump_thread *t)
     return is_of_kind(d, t, WAIT_FROZEN);
 }
 
-/* A loop that looks around several times a second tells nothing by that.  Most calls count from
- * their beginning on, which may be long ago. */
+/* A loop that looks around several times a second tells nothing by that, nor does one that may wait
+ * for a day.  Most calls count from their beginning on, which may be long ago. */
 static void add_time_out(const struct dump_thread *t, struct text *out)
 {
-    if (t->time_out_ns < NS_PER_S)
+    static const int64_t an_hour_ns = INT64_C(3600) * NS_PER_S;
+    if (t->time_out_ns < NS_PER_S || t->time_out_ns > an_hour_ns)
         return;
     text_add(out, ", times out within ");
     dump_words_time(t->time_out_ns, out);
