@@ -11,6 +11,7 @@
 /* How much better two threads' times agree than by chance: Cohen's kappa, 1 where they always do.
  * Jacob Cohen, "A coefficient of agreement for nominal scales", 1960. */
 static const double least_agreement = 0.8;
+static const double turns = -0.6; /* two that hardly ever work, or wait, at the same time */
 enum { LEAST_TIMES = 3, GAP_NS = 30 * NS_PER_MS }; /* what is shorter is no time of its own */
 
 static bool is_unowned(const struct call_tree *t, uint32_t node, const void *unused)
@@ -90,8 +91,20 @@ static bool waits_meanwhile(const struct scene *s, const struct thread_group *ot
     return true;
 }
 
-static void add_group(const struct thread_group *group, struct thread_group *other,
-                      struct text *words, struct finding *f)
+/* Do T and OTHER wait for each other in turn, each for what the other makes, in ALL_NS? */
+static bool take_turns(const struct scene *s, const struct profile_thread *t,
+                       const struct profile_thread *other, int64_t all_ns)
+{
+    struct intervals here = waits_of(s, t);
+    struct intervals there = waits_of(s, other);
+    bool ret = here.n >= LEAST_TIMES && agreement(&here, &there, all_ns) <= turns;
+    intervals_release(&here);
+    intervals_release(&there);
+    return ret;
+}
+
+static void add_group(const struct scene *s, const struct thread_group *group,
+                      struct thread_group *other, struct text *words, struct finding *f)
 {
     struct call_path path;
     if (!call_path_of_nodes(&other->tally, is_unowned, NULL, &path))
@@ -101,8 +114,16 @@ static void add_group(const struct thread_group *group, struct thread_group *oth
     add_place(words, &path);
     text_add(words, ", ");
     add_percent(words, share_of(path.ns, other->wall_ns));
-    text_addf(words, " of %s time: %s has, or makes, what %s.", possessive(other), group->noun,
-              other->plural ? "they need" : "it needs");
+    text_addf(words, " of %s time", possessive(other));
+    if (other->n == 1 &&
+        take_turns(s, group->threads[0]->thread, other->threads[0]->thread, group->wall_ns))
+        text_addf(words,
+                  ": %s and %s take turns. A longer queue, or work asked for ahead, lets both "
+                  "work at the same time.",
+                  group->noun, other->noun);
+    else
+        text_addf(words, ": %s has, or makes, what %s.", group->noun,
+                  other->plural ? "they need" : "it needs");
     f->also = f->also ? f->also : other->noun;
     call_path_release(&path);
 }
@@ -121,7 +142,7 @@ void add_lockstep(const struct scene *s, const struct thread_group *group, uint3
         if (other != group && !other->mixed &&
             other->threads[0]->thread->process.ix == t->process.ix && may_agree(s, other, share) &&
             waits_meanwhile(s, other, &busy, group->wall_ns))
-            add_group(group, other, words, f);
+            add_group(s, group, other, words, f);
     }
     intervals_release(&busy);
 }

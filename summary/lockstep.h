@@ -7,6 +7,7 @@
 
 /* Adds " Meanwhile, and hardly at other times, 4 orders threads wait in session db.py:36, 77% of
  * their time: export has, or makes, what they need.", where such threads wait while GROUP's only
- * thread is in the user's function that NODE is in. */
+ * thread is in the user's function that NODE is in.  Where that one waits whenever the other does
+ * not, they take turns. */
 void add_lockstep(const struct scene *s, const struct thread_group *group, uint32_t node,
                   struct text *words, struct finding *f);

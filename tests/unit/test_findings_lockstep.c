@@ -69,5 +69,37 @@ START_TEST(chance_and_two_times_tell_nothing)
 }
 END_TEST
 
+/* Main trains while the reader waits for room in their queue, and waits while that fetches.  Not
+ * TURNS: main sleeps then. */
+static void add_turns(bool turns)
+{
+    b = builder_start(PID, "app");
+    thread_id trainer = builder_thread(&b, PID, NULL);
+    thread_id reader = builder_thread(&b, PID + 1, "reader");
+    for (int k = 0; k < ROUNDS; k++) {
+        builder_run(&b, trainer, "train@/src/a.py:1:2 > step!libk.so", 300, 300);
+        builder_run(&b, trainer, turns ? WAITS : PAUSES, 200, 0);
+        builder_run(&b, reader, WAITS, 300, 0);
+        builder_run(&b, reader, WASHES, 200, 0);
+    }
+    judge((int64_t)ROUNDS * 500);
+}
+
+START_TEST(who_waits_for_each_other_in_turn_is_told)
+{
+    for (int turns = 0; turns <= 1; turns++) {
+        add_turns(turns);
+        ck_assert(is_said("Meanwhile, and hardly at other times, reader waits in take a.py:9, 60% "
+                          "of its time: main"));
+        ck_assert_int_eq(is_said("main and reader take turns. A longer queue, or work asked for "
+                                 "ahead, lets both work at the same time."),
+                         turns);
+        ck_assert_int_eq(is_said("main has, or makes, what it needs."), !turns);
+        teardown();
+    }
+}
+END_TEST
+
 CHECK_MAIN("findings_lockstep", 20, who_waits_whenever_it_washes_is_told,
-           a_wait_that_is_a_little_late_counts, chance_and_two_times_tell_nothing)
+           a_wait_that_is_a_little_late_counts, chance_and_two_times_tell_nothing,
+           who_waits_for_each_other_in_turn_is_told)
