@@ -395,3 +395,39 @@ void add_what_it_does(const struct scene *s, const struct thread_group *group, u
     }
     intervals_release(&waits);
 }
+
+/* When one thread of GROUP at least waits for whoever comes. */
+static struct intervals times_open(const struct scene *s, const struct thread_group *group)
+{
+    static const unsigned anybody = 1U << BLOCKER_LISTENER | 1U << BLOCKER_CLIENT;
+    struct intervals ret = {.n = 0};
+    for (size_t i = 0; i < group->n; i++) {
+        const struct profile_thread *t = group->threads[i]->thread;
+        for (size_t k = 0; k < t->n_runs && !t->n_folded; k++)
+            if (t->runs[k].state == RUN_BLOCKED &&
+                holders_is_for(s->holders, t->runs[k].at, anybody))
+                intervals_add_run(&ret, &t->runs[k]);
+    }
+    intervals_unite(&ret);
+    return ret;
+}
+
+void add_turns_to_serve(const struct scene *s, const struct thread_group *group, uint32_t node,
+                        struct text *words)
+{
+    int64_t open_ns = 0;
+    int64_t all_ns = 0;
+    if (group->n < 2 || !is_for_lock(s->g->tree, node))
+        return;
+    struct intervals open = times_open(s, group);
+    for (struct waits_at w = waits_at(s, group, node); waits_at_next(&w);) {
+        struct interval time = interval_of_run(w.run);
+        const struct intervals wait = {.items = &time, .n = 1};
+        open_ns += intervals_both_ns(&wait, &open);
+        all_ns += w.run->weights.wall_ns;
+    }
+    if (share_of(open_ns, all_ns) >= most_of_it)
+        text_add(words, " Meanwhile one of them waits for whoever connects: they take turns to do "
+                        "so, and are idle.");
+    intervals_release(&open);
+}

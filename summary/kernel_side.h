@@ -16,6 +16,10 @@ void add_loops_answer(const struct scene *s, const struct thread_group *group, s
  * for a thread of its own process, and only one other group of it waits for another process. */
 void add_go_between(const struct scene *s, const struct thread_group *group, uint32_t node,
                     struct text *words, struct finding *f);
+/* " Meanwhile one of them waits for whoever connects: …", where GROUP's waits at NODE, for a lock,
+ * are the turns of servers to accept a connection. */
+void add_turns_to_serve(const struct scene *s, const struct thread_group *group, uint32_t node,
+                        struct text *words);
 /* " Meanwhile 4711 (xz) is 99% in lzma_code.": what the only recorded process does that GROUP's
  * waits at NODE are for. */
 void add_what_it_does(const struct scene *s, const struct thread_group *group, uint32_t node,

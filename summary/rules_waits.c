@@ -373,6 +373,7 @@ static void add_other_side(const struct scene *s, struct thread_group *group,
     bool told = meaning_of(s->g->tree, path->node) && is_epoll(s->g->tree, path->node, NULL);
     if (!told && add_kernel_side(s, group, path->node, true, words, f))
         add_what_it_does(s, group, path->node, words, f);
+    add_turns_to_serve(s, group, path->node, words);
     add_delay(s, group, path->node, words, f);
     if (node.frame->call && str_starts(node.frame->call, "wait") && cpus > 0 && in_time) {
         add_figure(f, "children_cpus", cpus);
