@@ -205,19 +205,20 @@ static struct bounds bounds_of(const struct thread_timeline *timeline, const str
 }
 
 /* Did the time-out of TIMELINE's open sample end its wait?  The thread was woken WOKEN_NS before it
- * ran.  The call began up to two intervals before the sample, so a wait that something else ended
- * looks the same if that came in the last few ticks: of waits as long as these, one in five at
+ * ran.  The call began up to two looks at it before the sample, so a wait that something else ended
+ * looks the same if that came in the last few of them: of waits as long as these, one in five at
  * most. */
 static bool timed_out(const struct thread_timeline *timeline, const struct message *m,
                       const struct counted_since *since, int64_t woken_ns)
 {
-    enum { LEAST_INTERVALS = 16, LATE_NS = 2 * NS_PER_MS };
+    enum { LEAST_LOOKS = 16, LATE_NS = 2 * NS_PER_MS };
+    int64_t look_ns = max_i64(m->look_ns, m->interval_ns);
     int64_t ends_ns = timeline->times_out_ns;
     int64_t lasted_ns = m->time_ns - timeline->sampled_ns;
     return ends_ns && since->known && since->runs && m->kind == MESSAGE_SAMPLE &&
-           lasted_ns >= LEAST_INTERVALS * m->interval_ns &&
+           lasted_ns >= LEAST_LOOKS * look_ns &&
            ends_ns >= bounds_of(timeline, m).proven_ns - woken_ns - LATE_NS &&
-           ends_ns - 2 * m->interval_ns <= m->time_ns;
+           ends_ns - 2 * look_ns <= m->time_ns;
 }
 
 static wait_id expired(struct profile *p, wait_id id)

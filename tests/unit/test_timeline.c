@@ -521,9 +521,11 @@ START_TEST(a_sleep_goes_on_through_a_pause)
 }
 END_TEST
 
-/* Blocked from 0 ms on with a time-out at DUE_MS, found last at UNTIL_MS, and running at 510 ms,
- * when it has been put on a CPU RUNS times after it waited for that for WOKEN_MS. */
-static bool expires(int64_t due_ms, int64_t until_ms, uint64_t runs, uint64_t woken_ms)
+/* Looked at every LOOK_MS, blocked from 0 ms on with a time-out at DUE_MS, found last at UNTIL_MS,
+ * and running at 510 ms, when it has been put on a CPU RUNS times after it waited for that for
+ * WOKEN_MS. */
+static bool expires_of(int64_t look_ms, int64_t due_ms, int64_t until_ms, uint64_t runs,
+                       uint64_t woken_ms)
 {
     set_up();
     struct spot asleep = in_wait(&(struct wait){.kind = WAIT_CALL});
@@ -531,12 +533,18 @@ static bool expires(int64_t due_ms, int64_t until_ms, uint64_t runs, uint64_t wo
     struct message next = at(510, until_ms, 100, 10 + woken_ms);
     next.sched.runs += runs;
     next.repeats = 50;
+    next.look_ns = look_ms * MS;
     thread_timeline_open(&timeline, &first, asleep, asleep, RUN_BLOCKED, false);
     timeline.times_out_ns = due_ms ? ORIGIN + due_ms * MS : 0;
     thread_timeline_close(&timeline, profile, &next, ORIGIN);
     const struct profile_thread *t = profile_see_thread(profile, timeline.thread);
     ck_assert_uint_gt(t->n_runs, 0);
     return profile_see_wait(profile, t->runs[0].at.wait)->side.expired;
+}
+
+static bool expires(int64_t due_ms, int64_t until_ms, uint64_t runs, uint64_t woken_ms)
+{
+    return expires_of(10, due_ms, until_ms, runs, woken_ms);
 }
 
 START_TEST(a_wait_that_ends_with_its_time_out_is_marked)
@@ -546,8 +554,10 @@ START_TEST(a_wait_that_ends_with_its_time_out_is_marked)
     ck_assert(!expires(495, 500, 1, 0)); /* it went on behind that */
     ck_assert(!expires(540, 500, 1, 0)); /* something else ended it */
     ck_assert(!expires(0, 500, 1, 0));
-    ck_assert(!expires(505, 500, 0, 0)); /* it goes on */
-    ck_assert(expires(480, 500, 1, 30)); /* woken by it, and then it waited for a CPU */
+    ck_assert(!expires(505, 500, 0, 0));        /* it goes on */
+    ck_assert(expires(480, 500, 1, 30));        /* woken by it, and then it waited for a CPU */
+    ck_assert(expires_of(30, 550, 500, 1, 0));  /* the call began up to two looks earlier */
+    ck_assert(!expires_of(40, 505, 500, 1, 0)); /* so few of them end anywhere */
 }
 END_TEST
 
