@@ -2,14 +2,15 @@
 # Sourced by tools/demo, tools/test and others: what must be installed, by Debian's names, and how;
 # how a build folder is configured.
 # shellcheck disable=SC2034 # used by those who source it
-BUILD_PACKAGES="gcc libc6-dev meson ninja-build pkg-config libdw-dev libelf-dev libunwind-dev
-    libiberty-dev liblzma-dev zlib1g-dev libsqlite3-dev"
+BUILD_PACKAGES="gcc libc6-dev meson ninja-build pkg-config libdw-dev libelf-dev libiberty-dev
+    liblzma-dev zlib1g-dev libsqlite3-dev"
 # shellcheck disable=SC2034
 FUZZ_PACKAGES="clang libclang-rt-dev"
 # shellcheck disable=SC2034
 DEMO_PACKAGES="g++ python3 python3-minimal"
 # shellcheck disable=SC2034
-QUICK_PACKAGES="binutils check codespell g++ man-db mandoc python3 python3-venv shellcheck xz-utils"
+QUICK_PACKAGES="binutils check codespell g++ libunwind-dev man-db mandoc python3 python3-venv
+    shellcheck xz-utils"
 # shellcheck disable=SC2034
 TEST_PACKAGES="$QUICK_PACKAGES clang elfutils gdb npm=npm python3-dev strace valgrind"
 # Ubuntu has it as a snap only; where it is not installed, the test that needs a browser is skipped.

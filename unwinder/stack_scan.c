@@ -114,21 +114,8 @@ enum unwind_end walk_stack_scan(struct walk *w)
         return UNWIND_NO_CFI;
     if (!w->nesting)
         w->counters->fallbacks++;
-    struct regs caller;
     enum unwind_end end = follow_records(w);
     if (end == UNWIND_NO_CFI)
         end = scan(w, false);
-    if (end == UNWIND_NO_CFI)
-        end = scan(w, true);
-    if (end != UNWIND_NO_CFI ||
-        libunwind_step(w->libunwind, &w->view, &w->out->frames[at].regs, &caller) < 0)
-        return end;
-    const struct native_frame *f = &w->out->frames[at];
-    if (caller.r[X86_RSP] <= f->sp ||
-        walk_may_enter(w, caller.r[X86_PC], f->pc, f->entry) == CALL_ELSEWHERE)
-        return UNWIND_NO_CFI;
-    end = walk_try(w, &caller, true, FRAME_GUESSED);
-    if (end == UNWIND_DONE)
-        w->out->frames[at].cfa = caller.r[X86_RSP];
-    return end == UNWIND_STACK_CUT || end == UNWIND_DONE ? end : UNWIND_NO_CFI;
+    return end == UNWIND_NO_CFI ? scan(w, true) : end;
 }

@@ -4,14 +4,12 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "unwinder/libunwind_step.h"
 #include "unwinder/rule_cache.h"
 #include "unwinder/walk.h"
 
 struct unwinder {
     struct modules *modules;
     struct rule_cache *rules;
-    struct libunwind *libunwind;
     struct map call_targets, calls;
     struct stack_cache *stack_cache;
     struct stack_cache *own_stack_cache; /* the same, unless it is borrowed; else NULL */
@@ -23,7 +21,6 @@ struct unwinder *unwinder_new(struct modules *modules)
     struct unwinder *u = xcalloc(1, sizeof *u);
     u->modules = modules;
     u->rules = rule_cache_new(modules);
-    u->libunwind = libunwind_new(modules);
     u->stack_cache = u->own_stack_cache = stack_cache_new();
     return u;
 }
@@ -89,7 +86,6 @@ static struct walk new_walk(struct unwinder *u, const struct snapshot *s, struct
     struct walk w = {
         .modules = u->modules,
         .rules = u->rules,
-        .libunwind = u->libunwind,
         .call_targets = &u->call_targets,
         .calls = &u->calls,
         .stack_cache = u->stack_cache,
@@ -159,7 +155,6 @@ struct unwinder *unwinder_free(struct unwinder *u)
     if (!u)
         return NULL;
     rule_cache_free(u->rules);
-    libunwind_free(u->libunwind);
     map_release(&u->call_targets);
     map_release(&u->calls);
     stack_cache_forget(u->stack_cache, u);

@@ -1,7 +1,7 @@
 /* Registers and recorded stack bytes → return addresses.  Pure: reads only the snapshot's memory
  * and ELF files (for a module without a file: an image made of the live target's memory, once).
  * Rules come from CFI, one for each pc on first use, and are cached.  Where there is none,
- * the code's own instructions, guesses and libunwind serve.
+ * the code's own instructions and guesses serve.
  * Source: DWARF 5 §6.4, x86-64 psABI §3.7, docs/unwinding.md. */
 #pragma once
 

@@ -8,7 +8,6 @@
 #include <stddef.h>
 
 #include "unwinder/code.h"
-#include "unwinder/libunwind_step.h"
 #include "unwinder/rule_cache.h"
 #include "unwinder/stack_cache.h"
 #include "unwinder/stack_view.h"
@@ -17,7 +16,6 @@
 struct walk {
     struct modules *modules;
     struct rule_cache *rules;
-    struct libunwind *libunwind;
     struct map *call_targets; /* recover_fp.c's: return address → what its call leads to */
     struct map *calls;        /* walk_call()'s */
     struct stack_cache *stack_cache;
@@ -73,5 +71,5 @@ static inline struct native_frame *walk_last(struct walk *w)
  * address leads to the function and the chain reaches the root.  Else returns UNWIND_NEEDS_REGS. */
 enum unwind_end walk_recover_fp(struct walk *w, struct cached_rule *rule);
 /* Goes on from the last frame, whose code has no CFI, by the first word on the stack that could
- * be a return address and whose chain reaches the root, or by libunwind's guess. */
+ * be a return address and whose chain reaches the root. */
 enum unwind_end walk_stack_scan(struct walk *w);
