@@ -5,9 +5,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "arch/syscalls.h"
 #include "capture/snapshot.h"
 #include "target/proc.h"
-#include "target/syscalls.h"
 
 enum message_kind {
     MESSAGE_THREAD_NEW = 1, /* a thread was registered */

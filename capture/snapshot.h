@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "capture/registers.h"
+#include "arch/registers.h"
 #include "target/mem.h"
 
 enum thread_state {

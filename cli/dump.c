@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/types.h>
 
+#include "arch/syscalls.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -24,7 +25,6 @@
 #include "cli/watchdog.h"
 #include "target/memory_limit.h"
 #include "target/proc.h"
-#include "target/syscalls.h"
 #include "waits/wait_reason.h"
 
 enum {

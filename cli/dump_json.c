@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "arch/syscalls.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "cli/dump_match.h"
@@ -15,7 +16,6 @@
 #include "summary/wait_side.h"
 #include "summary/wait_text.h"
 #include "target/command_line.h"
-#include "target/syscalls.h"
 
 enum { SYSCALL_ARGS = 6 };
 

@@ -4,13 +4,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "arch/syscalls.h"
 #include "base/clock.h"
 #include "cli/dump_waits.h"
 #include "summary/frame_name.h"
 #include "summary/frame_role.h"
 #include "summary/short_name.h"
 #include "summary/wait_text.h"
-#include "target/syscalls.h"
 
 /* ---- what it does ---- */
 

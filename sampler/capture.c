@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "arch/stop.h"
+#include "arch/syscalls.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/minmax.h"
@@ -13,7 +15,6 @@
 #include "sampler/state.h"
 #include "sampler/thread_files.h"
 #include "sampler/wait_object.h"
-#include "target/syscalls.h"
 
 enum {
     OFF_CPU_ATTEMPTS = 3,
@@ -379,15 +380,10 @@ int capture_off_cpu(struct sampler *s, struct thread *t, struct syscall_state *v
     return 0;
 }
 
-/* System calls take their arguments in these registers, and keep them
- * (arch/x86/entry/entry_64.S). */
 static void fill_arguments(struct snapshot *snapshot)
 {
-    enum { R10 = 10, R9 = 9 };
-    const uint64_t *r = snapshot->regs.r;
-    const uint64_t args[6] = {r[X86_RDI], r[X86_RSI], r[X86_RDX], r[R10], r[X86_R8], r[R9]};
     if (snapshot->syscall >= 0)
-        memcpy(snapshot->syscall_args, args, sizeof args);
+        call_arguments(&snapshot->regs, snapshot->syscall_args);
 }
 
 void capture_prepare(struct sampler *s, struct thread *t)

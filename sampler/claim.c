@@ -2,10 +2,10 @@
 
 #include <sys/syscall.h>
 
+#include "arch/syscalls.h"
 #include "base/clock.h"
 #include "sampler/thread.h"
 #include "sampler/tracer.h"
-#include "target/syscalls.h"
 
 enum { WAKES_AT_ONCE_NS = 100 * NS_PER_US /* after its release, if a CPU is idle */ };
 

@@ -2,10 +2,10 @@
 
 #include <string.h>
 
+#include "arch/syscalls.h"
 #include "base/clock.h"
 #include "sampler/state.h"
 #include "sampler/thread_files.h"
-#include "target/syscalls.h"
 
 enum { SEEN_LASTS_NS = NS_PER_S }; /* filters are installed once; to read takes 3 to 25 µs */
 

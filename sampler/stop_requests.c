@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "arch/syscalls.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/minmax.h"
@@ -11,7 +12,6 @@
 #include "sampler/space_lock.h"
 #include "sampler/state.h"
 #include "sampler/thread_files.h"
-#include "target/syscalls.h"
 
 enum {
     POLL_NS = 20 * NS_PER_US,  /* a thread that runs stops within 8.5 µs, p90 13 µs */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "arch/syscalls.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "sampler/capture.h"
@@ -18,7 +19,6 @@
 #include "sampler/state.h"
 #include "sampler/stop_requests.h"
 #include "sampler/thread_files.h"
-#include "target/syscalls.h"
 
 enum {
     REGISTER_SHARE = 2, /* new threads are registered in one part of so many of an interval */

@@ -14,12 +14,13 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "arch/stop.h"
+#include "arch/syscalls.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/hold.h"
 #include "base/minmax.h"
-#include "target/syscalls.h"
 
 /* How the kernel goes on with an interrupted system call (include/linux/errno.h). */
 enum { ERESTARTSYS = 512, ERESTARTNOINTR = 513, ERESTARTNOHAND = 514, ERESTART_RESTARTBLOCK = 516 };
@@ -105,16 +106,6 @@ static void forget(struct tracer *t, struct request *request)
     request->tid = -1;
 }
 
-static void regs_from_user(struct regs *ret, const struct user_regs_struct *u)
-{
-    const uint64_t r[X86_COUNT] = {u->rax, u->rdx, u->rcx, u->rbx, u->rsi, u->rdi,
-                                   u->rbp, u->rsp, u->r8,  u->r9,  u->r10, u->r11,
-                                   u->r12, u->r13, u->r14, u->r15, u->rip};
-    for (int i = 0; i < X86_COUNT; i++)
-        ret->r[i] = r[i];
-    ret->known = (1U << X86_COUNT) - 1;
-}
-
 static bool is_interrupted(int64_t result)
 {
     return result == -EINTR || result == -ERESTARTSYS || result == -ERESTARTNOINTR ||
@@ -125,27 +116,22 @@ static bool is_interrupted(int64_t result)
  * first. */
 static bool restart(const struct stop *stop)
 {
-    return ptrace(PTRACE_POKEUSER, stop->tid, offsetof(struct user_regs_struct, rax),
-                  -(long)ERESTARTNOHAND) == 0;
+    return ptrace(PTRACE_POKEUSER, stop->tid, stop_result_at, -(long)ERESTARTNOHAND) == 0;
 }
 
 /* Some calls return −EINTR for our stop although no signal came (docs/interrupted-calls.md): has
  * the kernel restart them.  This is done first of all, in case wallspy dies in the next instant. */
-static void repair(struct stop *stop, const struct user_regs_struct *user, bool renew)
+static void repair(struct stop *stop, const struct stopped *at, bool renew)
 {
-    int64_t result = (int64_t)user->rax;
-    const uint64_t args[6] = {user->rdi, user->rsi, user->rdx, user->r10, user->r8, user->r9};
-    if ((int64_t)user->orig_rax < 0)
-        return;
-    stop->syscall = (int64_t)user->orig_rax;
+    int64_t result = at->result;
     stop->restarting = is_interrupted(result);
-    stop->cut = syscall_was_cut(stop->syscall, args, result);
+    stop->cut = syscall_was_cut(stop->syscall, at->args, result);
     stop->undone = result == -ERESTARTSYS && !syscall_restarts_cleanly(stop->syscall);
     if (result == -ERESTART_RESTARTBLOCK && renew)
         stop->renewed = restart(stop);
     if (result != -EINTR)
         return;
-    stop->repaired = syscall_needs_repair(stop->syscall, args) && restart(stop);
+    stop->repaired = syscall_needs_repair(stop->syscall, at->args) && restart(stop);
     stop->perturbed = !stop->repaired;
 }
 
@@ -153,15 +139,17 @@ static void read_registers(struct stop *stop, bool may_repair, bool renew)
 {
     struct user_regs_struct user;
     struct iovec io = {&user, sizeof user};
+    struct stopped at;
     stop->syscall = -2;
     if (ptrace(PTRACE_GETREGSET, stop->tid, NT_PRSTATUS, &io) != 0 || io.iov_len != sizeof user)
         return;
-    if (may_repair)
-        repair(stop, &user, renew);
-    else if ((int64_t)user.orig_rax >= 0)
-        stop->syscall = (int64_t)user.orig_rax;
-    regs_from_user(&stop->regs, &user);
-    stop->fs_base = user.fs_base;
+    stop_describe(&user, &at);
+    if (at.call >= 0)
+        stop->syscall = at.call;
+    if (at.call >= 0 && may_repair)
+        repair(stop, &at, renew);
+    stop->regs = at.regs;
+    stop->fs_base = at.thread_pointer;
     stop->registers_ok = true;
 }
 

@@ -6,10 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "arch/syscalls.h"
 #include "base/minmax.h"
 #include "sampler/process.h"
 #include "target/mem.h"
-#include "target/syscalls.h"
 
 /* False: it waits for none, or for several. */
 static bool find_descriptor(struct wait_object *o, const struct process *p)

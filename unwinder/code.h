@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "arch/insn.h"
 #include "target/modules.h"
-#include "unwinder/insn.h"
 
 /* Copies code at ADDR.  Returns 0 or -EFAULT (no module there, or not executable). */
 int code_read(struct modules *modules, uint64_t addr, void *buf, size_t len);

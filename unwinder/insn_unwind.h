@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "unwinder/code_path.h"
+#include "arch/code_path.h"
 #include "unwinder/rule.h"
 
 /* The rule at PC, an instruction's start.  It needs no release.  Returns 0, or -ENOENT: no path

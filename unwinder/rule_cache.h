@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "arch/insn.h"
 #include "target/modules.h"
 #include "unwinder/file_rules.h"
-#include "unwinder/insn.h"
 #include "unwinder/rule.h"
 
 struct cached_rule {

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
+#include "arch/syscalls.h"
 #include "base/text.h"
-#include "target/syscalls.h"
 #include "waits/fd_scan.h"
 #include "waits/peer_find.h"
 

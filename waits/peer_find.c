@@ -2,7 +2,7 @@
 
 #include <sys/syscall.h>
 
-#include "target/syscalls.h"
+#include "arch/syscalls.h"
 #include "waits/time_out.h"
 
 enum { MOST_CALLS = 8 };

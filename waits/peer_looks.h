@@ -5,10 +5,10 @@
  * only put down for that (`later`), so that one look serves many waits. */
 #pragma once
 
+#include "arch/syscalls.h"
 #include "profile/profile.h"
 #include "target/mem.h"
 #include "target/process_list.h"
-#include "target/syscalls.h"
 #include "waits/descriptor.h"
 #include "waits/fd_scan.h"
 #include "waits/net_look.h"

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
+#include "arch/syscalls.h"
 #include "target/freezer.h"
 #include "target/proc.h"
-#include "target/syscalls.h"
 
 enum { MAX_FILES = 1000 };
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "arch/syscalls.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/hash.h"
@@ -13,7 +14,6 @@
 #include "pyframes/py_internal.h"
 #include "pyframes/py_locals.h"
 #include "target/freezer.h"
-#include "target/syscalls.h"
 #include "worker/foreign_states.h"
 #include "worker/stack_wanted.h"
 

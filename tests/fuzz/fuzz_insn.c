@@ -1,7 +1,7 @@
 /* Machine code as the unwinder decodes it. */
+#include "arch/insn.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/support/bytes_mem.h"
-#include "unwinder/insn.h"
 #include "unwinder/insn_unwind.h"
 
 /* Ways from the first byte, and to the one that it says. */

@@ -1,4 +1,4 @@
-#include "unwinder/insn.h"
+#include "arch/insn.h"
 
 #include <errno.h>
 #include <string.h>

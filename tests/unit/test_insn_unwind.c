@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/insn.h"
 #include "tests/support/bytes_mem.h"
 #include "tests/support/check_main.h"
 #include "unwinder/cfi.h"
-#include "unwinder/insn.h"
 
 enum { START = 0x1000 };
 

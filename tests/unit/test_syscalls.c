@@ -1,4 +1,4 @@
-#include "target/syscalls.h"
+#include "arch/syscalls.h"
 
 #include <fcntl.h>
 #include <stddef.h>

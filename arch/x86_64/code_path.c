@@ -1,7 +1,7 @@
-#include "unwinder/code_path.h"
+#include "arch/code_path.h"
 
+#include "arch/insn.h"
 #include "base/bytes.h"
-#include "unwinder/insn.h"
 
 /* By the machine's numbering. */
 enum { MACHINE_RSP = 4, MACHINE_RBP = 5 };

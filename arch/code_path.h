@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "unwinder/rule.h"
+#include "arch/registers.h"
 
 /* Copies LEN bytes of code at ADDR; 0 or a negative errno. */
 typedef int (*code_reader)(void *ctx, uint64_t addr, void *buf, size_t len);

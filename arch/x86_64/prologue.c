@@ -1,8 +1,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "arch/insn.h"
 #include "base/bytes.h"
-#include "unwinder/insn.h"
 
 /* No compiler makes a frame that large without alloca. */
 enum { MAX_DEPTH_BYTES = 1 << 26, STACK_ALIGN = 16 };

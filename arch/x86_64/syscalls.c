@@ -2,7 +2,7 @@
  * stopping threads blocked in each call (docs/interrupted-calls.md).  A call that was not tried
  * has none.  The exceptions are calls that look up or read files: a file system like FUSE may
  * interrupt them as it does read. */
-#include "target/syscalls.h"
+#include "arch/syscalls.h"
 
 #include <fcntl.h>
 #include <stddef.h>
