@@ -441,11 +441,13 @@ static bool is_named(const struct findings *all, const struct thread_group *grou
 }
 
 /* Does ROW end a chain of waits that was read at its beginning, at least?  Of whom one joins, the
- * end is awaited. */
+ * end is awaited.  Of a process whose thread was not read, one that rests is not it. */
 static bool ends_chain(const struct ledger *l, const struct ledger_row *row)
 {
+    static const unsigned rests = OF(TIMER) | OF(IDLE);
     bool begins =
-        row->way == LEDGER_READ || (row->way == LEDGER_MEANWHILE && wait_side_is_told(&row->via));
+        row->way == LEDGER_READ || (row->way == LEDGER_MEANWHILE && wait_side_is_told(&row->via) &&
+                                    !(rests >> row->cause & 1));
     return begins && row->group != l->leader && row->waits_cause != CAUSE_JOIN;
 }
 

@@ -103,6 +103,15 @@ static bool take_turns(const struct scene *s, const struct profile_thread *t,
     return ret;
 }
 
+static void add_advice(const struct thread_group *group, const struct thread_group *other,
+                       struct text *words)
+{
+    text_addf(words,
+              ": %s and %s take turns. A longer queue, or work asked for ahead, lets both work at "
+              "the same time.",
+              group->noun, other->noun);
+}
+
 static void add_group(const struct scene *s, const struct thread_group *group,
                       struct thread_group *other, struct text *words, struct finding *f)
 {
@@ -117,15 +126,36 @@ static void add_group(const struct scene *s, const struct thread_group *group,
     text_addf(words, " of %s time", possessive(other));
     if (other->n == 1 &&
         take_turns(s, group->threads[0]->thread, other->threads[0]->thread, group->wall_ns))
-        text_addf(words,
-                  ": %s and %s take turns. A longer queue, or work asked for ahead, lets both "
-                  "work at the same time.",
-                  group->noun, other->noun);
+        add_advice(group, other, words);
     else
         text_addf(words, ": %s has, or makes, what %s.", group->noun,
                   other->plural ? "they need" : "it needs");
     f->also = f->also ? f->also : other->noun;
     call_path_release(&path);
+}
+
+/* " reader waits 47% of its time in put a.py:7 > condition: main and reader take turns. …", of the
+ * first single thread of T's process, GROUP's only one, that does. */
+static void add_turns(const struct scene *s, const struct thread_group *group,
+                      const struct profile_thread *t, struct text *words, struct finding *f)
+{
+    struct call_path path;
+    for (size_t i = 0; i < s->g->n; i++) {
+        struct thread_group *other = &s->g->items[i];
+        const struct profile_thread *o = other->threads[0]->thread;
+        if (other == group || other->mixed || other->n > 1 || o->n_folded ||
+            o->process.ix != t->process.ix || !take_turns(s, t, o, group->wall_ns) ||
+            !call_path_of_nodes(&other->tally, is_unowned, NULL, &path))
+            continue;
+        text_addf(words, " %s waits ", other->noun);
+        add_percent(words, share_of(path.ns, other->wall_ns));
+        text_add(words, " of its time ");
+        add_place(words, &path);
+        add_advice(group, other, words);
+        f->also = f->also ? f->also : other->noun;
+        call_path_release(&path);
+        return;
+    }
 }
 
 void add_lockstep(const struct scene *s, const struct thread_group *group, uint32_t node,
@@ -136,6 +166,7 @@ void add_lockstep(const struct scene *s, const struct thread_group *group, uint3
     if (!key || group->n > 1 || t->n_folded || profile_time_step_ns(s->p) > 0)
         return;
     struct intervals busy = times_in(s, t, key);
+    size_t before = words->len;
     double share = share_of(intervals_ns(&busy), group->wall_ns);
     for (size_t i = 0; i < s->g->n && busy.n >= LEAST_TIMES; i++) {
         struct thread_group *other = &s->g->items[i];
@@ -145,4 +176,6 @@ void add_lockstep(const struct scene *s, const struct thread_group *group, uint3
             add_group(s, group, other, words, f);
     }
     intervals_release(&busy);
+    if (words->len == before)
+        add_turns(s, group, t, words, f);
 }

@@ -276,6 +276,10 @@ void rule_switches(const struct scene *s, struct thread_group *group, struct fin
     if (cpus < switches_cpus ||
         !rule_path_of(s, group, WEIGHT_SWITCHES, TALLY_BLOCKED, &path, &part))
         return;
+    if (class_of_node(s->g->tree, path.node) == CLASS_PAGE) { /* rule_major_faults() has them */
+        call_path_release(&path);
+        return;
+    }
     struct text words = {0};
     add_figure(f, "path_share", part);
     bool brief = sleeps_briefly(s, group, path.node, n);

@@ -78,11 +78,11 @@ static bool place_of_faults(const struct scene *s, struct thread_group *group,
            rule_path_of(s, group, WEIGHT_FAULTS, TALLY_ALL, ret, &part);
 }
 
-/* Samples miss waits that are as short as a fast disk's: the kernel's count stands for them. */
-static void add_waits(struct thread_group *group, double share, double blocked, double rate,
+/* Samples miss waits that are as short as a fast disk's: unless most were SEEN the kernel's count
+ * stands for them. */
+static void add_waits(struct thread_group *group, bool seen, double share, double rate,
                       const struct call_path *path, struct text *words)
 {
-    bool seen = share >= worth_telling;
     text_addf(words, "%s %s%s ", group->noun, seen ? "wait" : "take", verb_s(group));
     if (seen) {
         add_percent(words, share);
@@ -96,7 +96,7 @@ static void add_waits(struct thread_group *group, double share, double blocked, 
         text_add(words, ", most ");
         add_place(words, path);
         text_addf(words, ", which block %s for ", group->plural ? "them" : "it");
-        add_percent(words, blocked);
+        add_percent(words, share);
         text_addf(words, " of %s time", possessive(group));
     }
     text_add(words, ".");
@@ -125,19 +125,21 @@ void rule_major_faults(const struct scene *s, struct thread_group *group, struct
     uint64_t faults = rule_usage_of(group).major_faults;
     double rate = rule_per_second_of_life(faults, group);
     int64_t page_ns = group->class_ns[CLASS_PAGE];
+    int64_t unseen_ns = unseen_waits_ns(group);
     double share = share_of(page_ns, group->wall_ns);
-    double blocked = share_of(page_ns + unseen_waits_ns(group), group->wall_ns);
+    double blocked = share_of(page_ns + unseen_ns, group->wall_ns);
+    bool unseen = explains(group, faults, LONGEST_UNSEEN_NS, unseen_ns);
+    bool seen = share >= worth_telling && (page_ns >= unseen_ns || !unseen);
     struct call_path path;
     add_figure(f, "share", share);
     add_figure(f, "blocked_share", blocked);
     add_figure(f, "major_faults_per_s", rate);
-    f->share = share < worth_telling ? blocked : share;
-    bool waits = explains(group, faults, LONGEST_READ_NS, page_ns);
-    if (!(waits || explains(group, faults, LONGEST_UNSEEN_NS, unseen_waits_ns(group))) ||
+    f->share = seen ? share : blocked;
+    if (!(unseen || explains(group, faults, LONGEST_READ_NS, page_ns)) ||
         !place_of_faults(s, group, &path))
         return;
     struct text words = {0};
-    add_waits(group, share, blocked, rate, &path, &words);
+    add_waits(group, seen, f->share, rate, &path, &words);
     add_source(s, group, rate, &words, f);
     f->words = words.s;
     call_path_release(&path);

@@ -351,14 +351,25 @@ static bool waits_for_child(const struct scene *s, const struct thread_group *ma
     return call && str_starts(call, "wait");
 }
 
+/* The CPUs that children of P used which are not recorded.  Those that a list of processes did not
+ * find had ended, and the kernel has added their whole lives. */
+static double cpus_of_children(const struct scene *s, const struct profile_process *p)
+{
+    int64_t cpu_ns = 0;
+    bool recorded = false;
+    for (size_t i = 0; i < p->n_children; i++) {
+        recorded |= p->children[i].recorded;
+        cpu_ns += p->children[i].recorded ? 0 : p->children[i].cpu_ns;
+    }
+    double seen = share_of(cpu_ns, s->wall_ns);
+    double ended = share_of(p->children_cpu_ns, s->wall_ns);
+    return recorded || ended > profile_see_host(s->p)->cpus_online ? seen : fmax(seen, ended);
+}
+
 static void judge_parent(const struct scene *s, process_id id, struct finding *f)
 {
     const struct profile_process *p = profile_see_process(s->p, id);
-    int64_t cpu_ns = 0;
-    for (size_t i = 0; i < p->n_children; i++)
-        if (!p->children[i].recorded)
-            cpu_ns += p->children[i].cpu_ns;
-    double cpus = share_of(cpu_ns, s->wall_ns);
+    double cpus = cpus_of_children(s, p);
     const struct thread_group *main = group_of_main(s, id);
     if (f->words || !only_waits(s, id) || cpus < (waits_for_child(s, main) ? 0.02 : busy_children))
         return;

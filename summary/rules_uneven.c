@@ -20,6 +20,7 @@ static const double some_share = 0.8;   /* likewise: somebody has */
 static const double idle_share = 0.35;  /* of the workers' time then */
 static const double always_share = 0.8; /* of the time of one alone: it is the same one */
 static const double never_two = 0.97;   /* of the time that some work: it is one alone */
+static const double mostly_one = 0.8;   /* the same, where tasks are short or samples few */
 static const double other_share = 0.5;  /* of the waits: for so long another thread is busy */
 
 /* Who waits for a crew. */
@@ -86,7 +87,7 @@ static bool is_to_be_woken(const struct call_tree *tree, uint32_t node)
     return queues >> call_tree_node(tree, node).futex & 1;
 }
 
-/* The user's function in which most of C's time waits to be woken; 0: none. */
+/* The node in which C waits to be woken for longest; 0: none. */
 static uint32_t find_wait(struct crew *c)
 {
     struct call_tree *tree = c->s->g->tree;
@@ -95,25 +96,44 @@ static uint32_t find_wait(struct crew *c)
         if (is_to_be_woken(tree, node) &&
             tally_self(&c->time, node) > (best ? tally_self(&c->time, best) : 0))
             best = node;
-    return best ? call_path_own_key(tree, best) : 0;
+    return best;
 }
 
-/* The user's function that hands out C's work, and waits for more of it: what C's threads do is
- * called from there, nearly all of it.  As call_node's key; 0: there is none. */
-static uint32_t find_loop(struct crew *c)
+/* The user's function on the way to NODE that calls the one of KEY; 0: none does. */
+static uint32_t caller_of(const struct call_tree *tree, uint32_t node, uint32_t key)
+{
+    while (node && call_tree_node(tree, node).key != key)
+        node = call_tree_node(tree, node).parent;
+    while (node &&
+           (call_tree_node(tree, node).key == key || call_tree_node(tree, node).role != ROLE_OWN))
+        node = call_tree_node(tree, node).parent;
+    return node ? call_tree_node(tree, node).key : 0;
+}
+
+/* Is nearly all that C's threads do called from the function of KEY? */
+static bool is_below(struct crew *c, uint32_t key)
 {
     static const double nearly_all = 0.9;
     struct call_tree *tree = c->s->g->tree;
-    const uint32_t wait = find_wait(c);
     bool *within = xcalloc(call_tree_count(tree) + (size_t)1, sizeof *within);
     int64_t ns = 0;
-    for (uint32_t node = 1; wait && node <= call_tree_count(tree); node++) {
+    for (uint32_t node = 1; key && node <= call_tree_count(tree); node++) {
         const struct call_node at = call_tree_node(tree, node); /* a parent before its child */
-        within[node] = within[at.parent] || at.key == wait;
+        within[node] = within[at.parent] || at.key == key;
         ns += within[node] ? tally_self(&c->time, node) : 0;
     }
     free(within);
-    return share_of(ns, c->time.all_ns) >= nearly_all ? wait : 0;
+    return share_of(ns, c->time.all_ns) >= nearly_all;
+}
+
+/* The user's function in which C's threads wait for work: it, or its caller, does the work, too.
+ * As call_node's key; 0: there is none. */
+static uint32_t find_loop(struct crew *c)
+{
+    struct call_tree *tree = c->s->g->tree;
+    const uint32_t node = find_wait(c);
+    const uint32_t wait = node ? call_path_own_key(tree, node) : 0;
+    return wait && (is_below(c, wait) || is_below(c, caller_of(tree, node, wait))) ? wait : 0;
 }
 
 /* Does RUN wait for work: in a known pool's wait, or in the function LOOP, find_loop()? */
@@ -307,7 +327,11 @@ static void add_alone(const struct crew *c, const struct at_work *w, double mean
     add_place_alone(c, w, words);
     text_add(words, ". To balance it, make tasks smaller and start the longest first");
     bool maps = !c->loop && c->group->threads[0]->thread->python; /* as Python's pools do */
-    text_add(words, maps ? "; chunksize=1 makes one per item." : ".");
+    if (c->loop && share_of(w->alone_ns, w->some_ns) >= mostly_one)
+        text_add(words, "; and wake a thread for each: notify_one() for several lets the others "
+                        "sleep.");
+    else
+        text_add(words, maps ? "; chunksize=1 makes one per item." : ".");
 }
 
 /* "main waits 99% of its time in run_rounds sim.py:21. On average …", or of a KEEPER. */

@@ -457,15 +457,19 @@ static size_t add_commands(const struct scene *s, const struct thread_group *gro
     add_figure(f, "commands", (double)c.n);
     struct tally sum;
     tally_init(&sum, s->g->tree, TALLY_ALL);
+    const struct thread_group *most = NULL;
     int64_t ns = 0;
     for (size_t i = 0; i < s->g->summaries.n; i++) {
         const struct profile_thread *t = s->g->summaries.threads[i].thread;
         if (!commands_has(s->p, t, parent->process))
             continue;
+        const struct thread_group *one = groups_of(s->g, t);
+        most = one && (!most || one->n_threads > most->n_threads) ? one : most;
         tally_add_thread(&sum, t);
         ns += imports_ns(s, t);
     }
     add_what_they_do(s, &sum, ns, words);
+    f->also = !f->also && most ? most->noun : f->also;
     tally_release(&sum);
     return c.n;
 }
@@ -623,6 +627,8 @@ static void add_own_wait(const struct scene *s, struct thread_group *group,
     add_lockstep(s, group, path->node, words, f);
     add_second_wait(group, class, words);
     size_t commands = add_commands(s, group, words, f);
+    if (commands) /* what each of these does comes behind that there are so many */
+        f->kind = FINDING_EXPLAINS;
     add_starts(s, group, commands, words, f);
     returns_add_rest(s, group, words);
 }

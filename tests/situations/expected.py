@@ -124,6 +124,7 @@ EXPECTED = {
     "borrow": Row("condition", "reader", r"borrow_copy borrow\.py"),
     "places": Row("condition", "", r"take_place box_office\.py", r"rest box_office\.py"),
     "notify-one": Row("condition", r"\bmain\b", r"await_sheet sheets\.py", r"get_tile sheets\.py"),
+    "mail-room": Row("condition", r"\bmain\b", r"await_letters mail_room\.py"),
     "archive-lock": Row("peer", "", r"run_indexer archivist\.py", "flock"),
     "gallery": Row("peer", "", r"gallery\.py"),
     "letter-boxes": Row("peer", "", r"read_box letter_boxes\.py", "python"),

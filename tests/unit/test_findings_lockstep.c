@@ -69,15 +69,18 @@ START_TEST(chance_and_two_times_tell_nothing)
 }
 END_TEST
 
-/* Main trains while the reader waits for room in their queue, and waits while that fetches.  Not
- * TURNS: main sleeps then. */
-static void add_turns(bool turns)
+/* Main trains, in one function or in two, while the reader waits for room in their queue, and waits
+ * while that fetches.  Not TURNS: main sleeps then. */
+static void add_turns(bool turns, bool two)
 {
     b = builder_start(PID, "app");
     thread_id trainer = builder_thread(&b, PID, NULL);
     thread_id reader = builder_thread(&b, PID + 1, "reader");
     for (int k = 0; k < ROUNDS; k++) {
-        builder_run(&b, trainer, "train@/src/a.py:1:2 > step!libk.so", 300, 300);
+        builder_run(&b, trainer, "train@/src/a.py:1:2 > step!libk.so", two ? 150 : 300,
+                    two ? 150 : 300);
+        if (two)
+            builder_run(&b, trainer, "score@/src/a.py:50:51 > sum!libk.so", 150, 150);
         builder_run(&b, trainer, turns ? WAITS : PAUSES, 200, 0);
         builder_run(&b, reader, WAITS, 300, 0);
         builder_run(&b, reader, WASHES, 200, 0);
@@ -88,13 +91,18 @@ static void add_turns(bool turns)
 START_TEST(who_waits_for_each_other_in_turn_is_told)
 {
     for (int turns = 0; turns <= 1; turns++) {
-        add_turns(turns);
+        add_turns(turns, false);
         ck_assert(is_said("Meanwhile, and hardly at other times, reader waits in take a.py:9, 60% "
                           "of its time: main"));
         ck_assert_int_eq(is_said("main and reader take turns. A longer queue, or work asked for "
                                  "ahead, lets both work at the same time."),
                          turns);
         ck_assert_int_eq(is_said("main has, or makes, what it needs."), !turns);
+        teardown();
+        add_turns(turns, true);
+        ck_assert_int_eq(is_said("reader waits 60% of its time in take a.py:9: main and reader "
+                                 "take turns."),
+                         turns);
         teardown();
     }
 }

@@ -152,6 +152,27 @@ START_TEST(a_storm_of_short_waits_is_told_by_the_kernels_counts)
 }
 END_TEST
 
+/* Samples found some of its waits, which end it thousands of times a second: the kernel's count of
+ * that stands for all, and says it once. */
+START_TEST(short_waits_that_samples_found_in_part_are_told_whole)
+{
+    setup();
+    builder_run(&b, lead, "step!app|/src/a.c:9 > sum!app|/src/a.c:3 > [page fault]", 480, 0);
+    builder_run(&b, lead, "step!app|/src/a.c:9 > sum!app|/src/a.c:3", 3520, 2000);
+    profile_get_thread(b.p, lead)->runs[0].weights.events.put_on_cpu = 10000;
+    profile_get_thread(b.p, lead)->usage = (struct profile_usage){.over_ns = 4000L * NS_PER_MS,
+                                                                  .system_ns = 1900L * NS_PER_MS,
+                                                                  .voluntary = 40000,
+                                                                  .major_faults = 40000};
+    judge(4000);
+    assert_told(0, "major_faults",
+                "main takes 10,000 major page faults a second, most in sum a.c:3, called from "
+                "step a.c:9, which block it for 50% of its time.");
+    assert_not_told("switches");
+    teardown();
+}
+END_TEST
+
 START_TEST(few_pages_from_a_disk_are_no_finding)
 {
     pages(200, 3600, 14400, 0); /* hardly waits */
@@ -252,5 +273,6 @@ CHECK_MAIN("findings_memory", 20, numa_balancing_is_told_where_the_faults_rise_w
            numa_balancing_is_no_finding_elsewhere, a_cgroup_at_its_memory_limit_reads_pages_again,
            pages_from_swap_and_from_files_are_told_apart,
            a_storm_of_short_waits_is_told_by_the_kernels_counts,
+           short_waits_that_samples_found_in_part_are_told_whole,
            few_pages_from_a_disk_are_no_finding, who_works_while_openmp_threads_spin_is_told,
            two_openmp_runtimes_are_told_where_both_run, a_runtime_that_sleeps_is_none_too_many)

@@ -44,13 +44,11 @@ def take_in(folder):
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        threads = [threading.Thread(target=store, name="store", args=(folder + "/lock",)),
-                   threading.Thread(target=take_in, name="take-in", args=(folder,))]
+        keeper = threading.Thread(target=store, name="store", args=(folder + "/lock",))
         run.ready()
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        keeper.start()
+        take_in(folder)
+        keeper.join()
 
 
 main()

@@ -1,5 +1,5 @@
 """Has its steps done by commands and waits for each.  The culprit: the commands; the twin does the
-same itself."""
+same itself.  They do without `site`, which imports whatever packages ask for at each start."""
 import subprocess
 import sys
 
@@ -13,7 +13,7 @@ def compile_unit():
     if run.twin:
         exec(STEP, {})  # pylint: disable=exec-used
     else:
-        subprocess.run([sys.executable, "-c", STEP], check=True)
+        subprocess.run([sys.executable, "-S", "-c", STEP], check=True)
 
 
 def main():
