@@ -52,8 +52,13 @@ class Compared:
     def late(self, share):
         return self.late_us(self.sampled, share), self.late_us(self.alone, share)
 
-    def longest_repair_s(self):
-        return self.profile.facts["repair_max_ns"] / 1e9
+    def held_s(self):
+        return self.profile.facts["held_max_ns"] / 1e9
+
+    def late_s(self):
+        """By how much the latest time-out was later than beside wallspy, but for its repairs."""
+        sampled_us, alone_us = self.late_max_us
+        return (sampled_us - alone_us) / 1e6 - self.profile.facts["repair_max_ns"] / 1e9
 
 
 def compare(group, how, seconds):
@@ -79,24 +84,31 @@ class Calls(HarmTest):
         self.assertEqual(compared.profile.facts["perturbed_calls"], 0)
         for name, n in compared.calls().items():
             self.assertGreater(n, 3, name)
-        sampled_us, alone_us = compared.late_max_us
-        most_s = alone_us / 1e6 + compared.longest_repair_s() + NOISE_S
-        self.assertLess(sampled_us / 1e6, most_s, compared)
+        self.assertLess(compared.late_s(), NOISE_S, compared)
+
+    def compare_unseen(self, group, how, seconds):
+        """The same of GROUP's calls.  On a machine whose CPUs others take one of thousands may be
+        late all the same: then they are made once more, for twice as long."""
+        compared = compare(group, how, seconds)
+        if compared.late_s() >= NOISE_S:
+            print(f"late by {compared.late_s():.3f} s, held for {compared.held_s():.3f} s at most")
+            compared = compare(group, how, 2 * seconds)
+        self.assert_unseen(compared)
+        return compared
 
     def test_repaired_race(self):
-        compared = compare("repaired", "race", 4)
-        self.assert_unseen(compared)
+        compared = self.compare_unseen("repaired", "race", 4)
         # Else nothing was tried: stops did meet calls that they would have interrupted.
         self.assertGreater(compared.profile.facts["repaired_calls"], 0)
 
     def test_repaired_blocked(self):
-        self.assert_unseen(compare("repaired", "blocked", 1))
+        self.compare_unseen("repaired", "blocked", 1)
 
     def test_restarted_race(self):
-        self.assert_unseen(compare("restarted", "race", 2))
+        self.compare_unseen("restarted", "race", 2)
 
     def test_restarted_blocked(self):
-        self.assert_unseen(compare("restarted", "blocked", 1))
+        self.compare_unseen("restarted", "blocked", 1)
 
     def assert_counted(self, compared):
         """What is cut short where that cannot be helped is counted, as far as it can be told."""
