@@ -207,7 +207,8 @@ void rule_computes(const struct scene *s, struct thread_group *group, struct fin
     double waited = share_of(waited_ns(group, &shortage), group->wall_ns);
     add_figure(f, "share", share);
     f->share = share + waited;
-    if (share + waited >= compute_share && group->n_paths) {
+    bool spins = 2 * ran_ns < group->cpu_ns; /* rule_spinning() tells of that */
+    if (share + waited >= compute_share && group->n_paths && !spins) {
         text_addf(&words, "%s compute%s: %s ran ", group->noun, verb_s(group),
                   group->plural ? "they" : "it");
         add_percent(&words, share);

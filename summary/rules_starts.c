@@ -1,5 +1,6 @@
 /* The rule about threads that start others all the time. */
 #include "base/clock.h"
+#include "summary/group_times.h"
 #include "summary/known.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
@@ -52,18 +53,14 @@ static uint64_t joins_of(const struct scene *s, const struct profile_thread *thr
     return n;
 }
 
-static int64_t cpu_of(const struct profile_usage *u)
-{
-    return u->user_ns + u->system_ns;
-}
-
-/* Do the threads that THREAD joins, N for EACH_NS, hardly live?  What they compute is none
- * of the price of their starts; it is at most what the process used without THREAD. */
+/* Do the threads that THREAD joins, N for EACH_NS, hardly live?  What they compute is none of the
+ * price of their starts, as what the kernel does for them is; it is at most what the process used
+ * without THREAD. */
 static bool hardly_live(const struct scene *s, const struct profile_thread *thread, uint64_t n,
                         int64_t each_ns)
 {
     const struct profile_process *process = profile_see_process(s->p, thread->process);
-    double computed_ns = (double)(cpu_of(&process->usage) - cpu_of(&thread->usage));
+    double computed_ns = (double)(process->usage.user_ns - thread->usage.user_ns);
     double joined_ns = (double)n * (double)each_ns;
     return n >= LEAST_JOINS && each_ns <= short_join_ns && computed_ns <= most_computed * joined_ns;
 }
@@ -135,6 +132,23 @@ bool rule_may_see_starts(const struct scene *s)
     return rule_has_frame(s, starts_or_joins);
 }
 
+/* When the only thread of GROUP starts threads or joins them, and for how long by the kernel's
+ * counts: samples find one that sleeps ten thousand times a second asleep too often. */
+static struct stack_times starts_and_joins_of(const struct scene *s,
+                                              const struct thread_group *group)
+{
+    static const unsigned active = 1U << COUNTED_CPU | 1U << COUNTED_RUNQUEUE;
+    const struct profile_thread *thread = group->threads[0]->thread;
+    struct stack_times ret = rule_times_of(s, thread, COUNTED_ALL, starts_or_joins);
+    struct stack_times runs = rule_times_of(s, thread, active, starts_or_joins);
+    int64_t sleeps_ns = ret.wall_ns - runs.wall_ns;
+    ret.wall_ns = (int64_t)((double)runs.wall_ns * active_scale(group) +
+                            (double)sleeps_ns * off_cpu_scale(group)) -
+                  gil_ns(s, thread, starts_or_joins);
+    intervals_release(&runs.when);
+    return ret;
+}
+
 /* The wait for a thread that hardly lives is a price of its start: for one that works it is not.
  * Where the starts alone are much, they are told alone. */
 void rule_starts(const struct scene *s, struct thread_group *group, struct finding *f)
@@ -152,8 +166,7 @@ void rule_starts(const struct scene *s, struct thread_group *group, struct findi
         joins = 0;
     } else {
         intervals_release(&times.when);
-        times = rule_times_of(s, thread, COUNTED_ALL, starts_or_joins);
-        times.wall_ns -= gil_ns(s, thread, starts_or_joins);
+        times = starts_and_joins_of(s, group);
     }
     struct call_path path;
     double share = share_of(times.wall_ns, group->wall_ns);

@@ -45,6 +45,7 @@ START_TEST(a_loop_that_waits_is_told_where_it_runs_and_waits_for_a_cpu)
                     ", which burns 2.0 CPUs. 4 threads spin on 2 CPUs: use fewer threads. Spin "
                     "briefly, then sleep on a condition or a futex.");
         assert_not_told("cpu_wait");
+        assert_not_told("computes");
         teardown();
     }
 }

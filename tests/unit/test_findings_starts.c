@@ -109,6 +109,8 @@ static void judge_joins(const char *joins, uint64_t n, int started)
     t->runs[2].weights.events.put_on_cpu = (uint32_t)n;
     t->usage = (struct profile_usage){.over_ns = 4000L * NS_PER_MS, .voluntary = n};
     profile_get_process(b.p, t->process)->usage.user_ns = computed_ns;
+    profile_get_process(b.p, t->process)->usage.system_ns =
+        INT64_C(3000) * NS_PER_MS; /* for them */
     for (int i = 0; i < started; i++) {
         thread_id job = builder_thread(&b, 100 + i, "handle");
         profile_get_thread(b.p, job)->start_ns = (200 + i) * NS_PER_MS;
