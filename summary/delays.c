@@ -133,7 +133,7 @@ static void add_time_outs(const struct scene *s, const struct thread_group *grou
     const struct time_outs o = time_outs_of(s, group, node);
     if (!tell(&o, group->wall_ns))
         return;
-    int64_t each_ns = o.expired_ns / (int64_t)o.expired;
+    int64_t each_ns = o.expired_ns / max_i64((int64_t)o.expired, 1);
     bool all = o.expired == o.n;
     if (all)
         text_add(words, " Each lasts until its time-out, ");
