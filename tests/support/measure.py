@@ -7,7 +7,8 @@ amount is off by more than 4.5 sigma of its sampling error and a systematic part
   - one that may be off, or wrong, is recorded once more, and judged by both recordings together:
     of a million right ones some 7 are beyond;
   - the bound of the first recording is so narrow that an error of the claimed size is seen by both
-    in 99 of 100 runs; where the test is too short for that, it fails, whatever it saw;
+    in 99 of 100 runs.  A slow machine shows less in the same time: there a recording is made of up
+    to MOST_PIECES pieces.  Where they are too short for that, too, it fails, whatever it saw;
   - if it fails, and other programs took the CPUs, it ends as "not measurable here", which is a
     skip.  A test that passes would have caught such an error on this machine, too.
 """
@@ -30,6 +31,7 @@ SKEW = (SIGMAS**2 - 1) / 6
 # The variance of the time from a change to the middle of its gap between ticks, over the square of
 # the interval: where ticks come when they are due, and where they are late.
 EVEN, LATE = 1 / 8, 1 / 3
+MOST_PIECES = 4
 # Of all CPUs: other programs that take more are an excuse.
 OTHERS_MOST = 1 / 8
 
@@ -224,6 +226,29 @@ def is_within(name, amount, is_last):
     return not verdict
 
 
+def added(sums, amounts):
+    return {name: sums[name].plus(amount) if name in sums else amount
+            for name, amount in {**sums, **amounts}.items()}
+
+
+def blunt_ones(amounts):
+    """The names of those of which chance leaves too much even if there are twice as many."""
+    return [name for name, amount in amounts.items() if not amount.plus(amount).is_sharp]
+
+
+def in_pieces(record_once):
+    """The amounts of as many recordings as it takes until none is blunt, at most MOST_PIECES.  What
+    is blunt depends on how much was seen, not on what it shows: nothing has a second chance."""
+    amounts = record_once()
+    for _ in range(MOST_PIECES - 1):
+        blunt = blunt_ones(amounts)
+        if not blunt:
+            break
+        print(f"too little was seen, one more piece: {', '.join(blunt)}", flush=True)
+        amounts = added(amounts, record_once())
+    return amounts
+
+
 def measured(record_once, others_most=OTHERS_MOST, meter=Others):
     """RECORD_ONCE() makes a recording and returns {name: Amount or Found}; whatever must be so
     without chance it asserts itself.  Returns whether all amounts are right; raises Skipped if they
@@ -232,7 +257,7 @@ def measured(record_once, others_most=OTHERS_MOST, meter=Others):
     for is_last in (False, True):
         with meter() as others:
             try:
-                amounts = record_once()
+                amounts = in_pieces(record_once)
             except AssertionError as error:
                 failure = error
         print(others, flush=True)
@@ -240,12 +265,9 @@ def measured(record_once, others_most=OTHERS_MOST, meter=Others):
             busiest = others
         if failure is not None:
             break
-        sums.update((name, sums[name].plus(amount) if name in sums else amount)
-                    for name, amount in amounts.items())
+        sums = added(sums, amounts)
         good = [is_within(name, amount, is_last) for name, amount in sums.items()]
-        # What chance leaves of twice as much is known already.
-        blunt = [name for name, amount in sums.items()
-                 if not is_last and not amount.plus(amount).is_sharp]
+        blunt = [] if is_last else blunt_ones(sums)
         if good and all(good) and not blunt:
             return True
         if blunt:

@@ -12,8 +12,8 @@ import subprocess
 import sys
 import unittest
 
-from support.measure import (Amount, Found, Others, chance_of_most, measured, share_of_samples,
-                             unless_others)
+from support.measure import (MOST_PIECES, Amount, Found, Others, chance_of_most, measured,
+                             share_of_samples, unless_others)
 from support.outcome import Skipped
 
 HEALTHY, WRONG = 100_000, 10_000
@@ -115,7 +115,7 @@ class Chance(unittest.TestCase):
                 self.assertEqual(count_reds(lambda times, n=n: [n] * times, amount_of, 1), 0)
 
     def test_too_few_are_there(self):
-        for found in 0, 1, 8:
+        for found in 0, 1, 3:
             self.assertTrue(red(lambda found=found: {"it": Found(found, found, 0.95, 0.5)}))
 
     def test_sums_with_a_sigma_of_their_own_and_a_systematic_part(self):
@@ -132,13 +132,14 @@ class Chance(unittest.TestCase):
 
 class Check(unittest.TestCase):
     def see(self, *shares, others=(0, 0), **how):
-        """What the check says of recordings of 2000 samples that show SHARES of 0.3 each."""
+        """What the check says of recordings of 2000 samples that show SHARES of 0.3 each; those
+        after the last as that."""
         self.recorded = 0
 
         def record_once():
             self.recorded += 1
-            return {"place": share_of_samples(shares[self.recorded - 1], 0.3, 2000,
-                                              **{"catches": 0.08, **how})}
+            shown = shares[min(self.recorded, len(shares)) - 1]
+            return {"place": share_of_samples(shown, 0.3, 2000, **{"catches": 0.08, **how})}
 
         self.text = io.StringIO()
         with contextlib.redirect_stdout(self.text):
@@ -156,15 +157,22 @@ class Check(unittest.TestCase):
         self.assertFalse(self.see(0.24, 0.24))
 
     def test_a_test_that_is_too_short_fails_whatever_it_saw(self):
-        self.assertFalse(self.see(0.3, 0.3, catches=0.04))
-        self.assertEqual(self.recorded, 1)
+        self.assertFalse(self.see(0.3, catches=0.02))
+        self.assertEqual(self.recorded, MOST_PIECES)
         self.assertIn("too short for what it claims to catch: place", self.text.getvalue())
+
+    def test_a_machine_that_shows_little_is_given_more_pieces(self):
+        self.assertTrue(self.see(0.3, catches=0.04))
+        self.assertEqual(self.recorded, 2)
+        self.assertIn("one more piece: place", self.text.getvalue())
+        self.assertFalse(self.see(0.34, catches=0.04))
+        self.assertEqual(self.recorded, 4)
 
     def test_what_is_missing_may_be_unknown_but_then_less_is_caught(self):
         self.assertFalse(self.see(0.23, 0.23))
         self.assertTrue(self.see(0.23, 0.23, unknown=0.04, catches=0.15))
         self.assertFalse(self.see(0.37, 0.37, unknown=0.04, catches=0.12))
-        self.assertFalse(self.see(0.3, unknown=0.04))
+        self.assertFalse(self.see(0.3, unknown=0.08))
 
     def test_others_that_took_the_cpus_are_an_excuse(self):
         with self.assertRaisesRegex(Skipped, "^not measurable here: others used 1.3 of 2 CPUs$"):
