@@ -57,7 +57,7 @@ struct message {
     /* MESSAGE_SAMPLE of a thread that waited for a CPU and was asked to stop: the probability of
      * that */
     float wait_share;
-    uint64_t own_switches; /* its context switches because of wallspy's stops, in all */
+    uint64_t own_switches; /* of SCHED's runs, those after wallspy's stops */
 };
 
 /* MESSAGE_SAMPLE.  Followed by the recorded bytes (snapshot_unpack()), unless SAMPLE_NO_STACK. */

@@ -487,6 +487,7 @@ void capture_released(struct sampler *s, struct thread *t, const struct schedsta
         wait_object_read(&s->recorder, t->process, m);
     fill_head(s, t, &m->head, MESSAGE_SAMPLE, t->asked_ns);
     m->head.sched = t->asked.sched;
+    m->head.own_switches = t->own_switches_asked;
     add_faults(t, stopped_ns, now, &m->head);
     m->head.wait_share = t->wait_share;
     lock_watch_sampled(s, t, m, false);

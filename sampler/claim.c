@@ -92,6 +92,7 @@ void claim_found_blocked(struct thread *t, struct wait_place place, bool provabl
 void claim_asked(struct thread *t, int64_t now_ns)
 {
     t->asked.sched = t->sched;
+    t->own_switches_asked = t->own_switches;
     t->asked_ns = t->found_asked_ns = now_ns;
     t->asked_ticks = 0;
 }
@@ -100,6 +101,7 @@ void claim_asked_in_fault(struct thread *t, struct wait_place place, bool provab
 {
     bool known = t->asked.state == THREAD_BLOCKED && claim_same_place(&t->asked.place, &place);
     t->asked.sched = t->sched;
+    t->own_switches_asked = t->own_switches;
     if (known)
         return;
     claim_found_blocked(t, place, provable);

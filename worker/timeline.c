@@ -119,11 +119,17 @@ static int64_t wait_after_wake_up(const struct run *run, const struct counted_si
     return min_i64(since->runqueue_ns, run->weights.wall_ns);
 }
 
-/* A wait that more than one tick found counts as one.  The time from its end to the next sample is
- * unknown: maybe a burst of other waits. */
-static uint64_t count_waits(const struct message *m, const struct counted_since *since)
+/* How often the thread was put on a CPU, but for the OWN times because of wallspy's stops. */
+static uint64_t put_on_cpu_since(const struct counted_since *since, uint64_t own)
 {
-    return m->repeats && since->runs ? 1 : since->runs;
+    return since->known && since->runs > own ? since->runs - own : 0;
+}
+
+/* A wait that more than one tick found counts as one, if the thread was PUT on a CPU since.  The
+ * time from its end to the next sample is unknown: maybe a burst of other waits. */
+static uint64_t count_waits(const struct message *m, uint64_t put)
+{
+    return m->repeats && put ? 1 : put;
 }
 
 /* Moves the last NS of RUN into a run of their own, at the same place but waiting for a CPU. */
@@ -163,11 +169,9 @@ static void add_until_changes(struct profile *p, struct thread_timeline *timelin
     timeline->n_changes = 0;
 }
 
-/* The open sample's events; OWN switches were for wallspy's stops. */
-static struct events events_of(const struct thread_timeline *timeline,
-                               const struct counted_since *since, uint64_t own)
+/* The open sample's events; the thread was PUT on a CPU so often. */
+static struct events events_of(const struct thread_timeline *timeline, uint64_t put)
 {
-    uint64_t put = since->known && since->runs > own ? since->runs - own : 0;
     return (struct events){.near_faults = timeline->near_faults,
                            .around_faults = timeline->around_faults,
                            .put_on_cpu = put < UINT32_MAX ? (uint32_t)put : UINT32_MAX};
@@ -204,19 +208,18 @@ static struct bounds bounds_of(const struct thread_timeline *timeline, const str
                            m->time_ns - min_i64(gap_ns - gap_ns / 2, most_ns / 2)};
 }
 
-/* Did the time-out of TIMELINE's open sample end its wait?  The thread was woken WOKEN_NS before it
- * ran.  The call began up to two looks at it before the sample, so a wait that something else ended
+/* Did the time-out of TIMELINE's open sample end its wait?  The thread was PUT on a CPU so often
+ * since, and was woken WOKEN_NS before it ran.  The call began up to two looks at it before the sample, so a wait that something else ended
  * looks the same if that came in the last few of them: of waits as long as these, one in five at
  * most. */
-static bool timed_out(const struct thread_timeline *timeline, const struct message *m,
-                      const struct counted_since *since, int64_t woken_ns)
+static bool timed_out(const struct thread_timeline *timeline, const struct message *m, uint64_t put,
+                      int64_t woken_ns)
 {
     enum { LEAST_LOOKS = 16, LATE_NS = 2 * NS_PER_MS };
     int64_t look_ns = max_i64(m->look_ns, m->interval_ns);
     int64_t ends_ns = timeline->times_out_ns;
     int64_t lasted_ns = m->time_ns - timeline->sampled_ns;
-    return ends_ns && since->known && since->runs && m->kind == MESSAGE_SAMPLE &&
-           lasted_ns >= LEAST_LOOKS * look_ns &&
+    return ends_ns && put && m->kind == MESSAGE_SAMPLE && lasted_ns >= LEAST_LOOKS * look_ns &&
            ends_ns >= bounds_of(timeline, m).proven_ns - woken_ns - LATE_NS &&
            ends_ns - 2 * look_ns <= m->time_ns;
 }
@@ -282,16 +285,17 @@ static void add_sample(struct thread_timeline *timeline, struct profile *p, cons
     int64_t wait_ns = since.known ? wait_after_wake_up(run, &since) : 0;
     if (since.known)
         settle_state(timeline, run, since.runqueue_ns - wait_ns, m->interval_ns);
-    run->weights.events = events_of(timeline, &since, own);
+    uint64_t put = put_on_cpu_since(&since, own);
+    run->weights.events = events_of(timeline, put);
     if (run->state == RUN_RUNNABLE)
         cpu_waits_took(&timeline->cpu_waits, run->weights.wall_ns);
-    if (since.known && run->state == RUN_BLOCKED)
-        run->waits = (uint32_t)min_i64((int64_t)count_waits(m, &since), UINT32_MAX);
+    if (run->state == RUN_BLOCKED)
+        run->waits = (uint32_t)min_u64(count_waits(m, put), UINT32_MAX);
     struct run waiting = {0};
     if (wait_ns > 0)
         waiting = split_off_wait(p, timeline, run, wait_ns);
     add_until_changes(p, timeline, run, origin_ns);
-    if (run->state == RUN_BLOCKED && timed_out(timeline, m, &since, wait_ns))
+    if (run->state == RUN_BLOCKED && timed_out(timeline, m, put, wait_ns))
         run->at.wait = expired(p, run->at.wait);
     add_run(p, timeline->thread, run);
     add_run(p, timeline->thread, &waiting);

@@ -407,6 +407,27 @@ START_TEST(sample_held_so_far_is_there_once)
 }
 END_TEST
 
+/* A stop breaks a wait off and puts the thread on a CPU twice: it is the same wait. */
+START_TEST(stops_end_no_wait)
+{
+    set_up();
+    struct message first = at(0, 0, 100, 0);
+    struct message still = at(50, 50, 100, 0);
+    still.repeats = 5;
+    still.sched.runs += 2;
+    still.own_switches = 2;
+    struct message second = at(100, 95, 102, 0);
+    second.repeats = 4;
+    second.sched.runs += 3;
+    second.own_switches = 2;
+    thread_timeline_open(&timeline, &first, spot, spot, RUN_BLOCKED, false);
+    thread_timeline_hold(&timeline, profile, &still, ORIGIN);
+    ck_assert_uint_eq(run_at(0, 1)->waits, 0);
+    thread_timeline_close(&timeline, profile, &second, ORIGIN);
+    ck_assert_uint_eq(run_at(0, 1)->waits, 1);
+}
+END_TEST
+
 /* Found waiting for a CPU, but the kernel counted no wait; a mark that stands for the whole stack
  * stays. */
 START_TEST(mark_of_no_stack_stays)
@@ -563,13 +584,13 @@ END_TEST
 
 CHECK_MAIN("timeline", 20, a_wait_that_ends_with_its_time_out_is_marked, a_pause_takes_no_time,
            a_sleep_goes_on_through_a_pause, mark_of_no_stack_stays,
-           sample_held_so_far_is_there_once, waiting_is_shown_as_counted, long_wait_is_not_in_doubt,
-           samples_share_the_gap_between_them, events_come_without_those_of_stops,
-           gap_without_proof_is_missed, gap_is_measured_by_the_rate_of_its_time,
-           state_counts_where_the_kernel_does_not, state_counts_from_the_last_sample_to_the_end,
-           state_counts_where_samples_are_left_out, counts_of_a_birth_begin_at_0,
-           counts_of_a_birth_are_added_once, proof_covers_any_gap, counts_that_lag_add_up,
-           holds_are_not_counted_as_time_off_the_cpu, wait_after_a_sleep_ends_its_stretch,
-           waits_of_several_runs_are_not_placed, wait_that_does_not_end_is_counted,
-           wait_of_a_thread_that_was_woken_is_less_in_doubt,
+           sample_held_so_far_is_there_once, stops_end_no_wait, waiting_is_shown_as_counted,
+           long_wait_is_not_in_doubt, samples_share_the_gap_between_them,
+           events_come_without_those_of_stops, gap_without_proof_is_missed,
+           gap_is_measured_by_the_rate_of_its_time, state_counts_where_the_kernel_does_not,
+           state_counts_from_the_last_sample_to_the_end, state_counts_where_samples_are_left_out,
+           counts_of_a_birth_begin_at_0, counts_of_a_birth_are_added_once, proof_covers_any_gap,
+           counts_that_lag_add_up, holds_are_not_counted_as_time_off_the_cpu,
+           wait_after_a_sleep_ends_its_stretch, waits_of_several_runs_are_not_placed,
+           wait_that_does_not_end_is_counted, wait_of_a_thread_that_was_woken_is_less_in_doubt,
            a_lock_changes_hands_while_a_thread_waits)
