@@ -98,20 +98,57 @@ static bool add_known_delay(const struct scene *s, const struct thread_group *gr
 struct time_outs {
     uint64_t n, expired; /* in all; and those that their time-out ended */
     int64_t expired_ns;
+    uint64_t whole; /* of EXPIRED, those of which the recording has the beginning, too */
+    int64_t whole_ns;
     bool datagrams; /* these wait for one of UDP's */
 };
+
+/* The wait that goes on: a long recording has each in several runs. */
+struct open_wait {
+    const struct profile_thread *thread;
+    int64_t ns, until_ns;
+    bool begun_before;
+};
+
+static void go_on(struct open_wait *open, const struct waits_at *w)
+{
+    if (open->thread != w->thread || open->until_ns != w->run->start_ns)
+        *open =
+            (struct open_wait){.thread = w->thread, .begun_before = w->run == &w->thread->runs[0]};
+    open->ns += w->run->weights.wall_ns;
+    open->until_ns = run_end_ns(w->run);
+}
+
+static void add_expired(struct time_outs *sum, const struct open_wait *open, uint64_t waits)
+{
+    bool whole = !open->begun_before || waits > 1; /* one of several hardly counts */
+    sum->expired += waits;
+    sum->expired_ns += open->ns;
+    sum->whole += whole ? waits : 0;
+    sum->whole_ns += whole ? open->ns : 0;
+}
+
+static int64_t each_of(const struct time_outs *o)
+{
+    return o->whole ? o->whole_ns / (int64_t)o->whole : o->expired_ns / (int64_t)o->expired;
+}
 
 static struct time_outs time_outs_of(const struct scene *s, const struct thread_group *group,
                                      uint32_t node)
 {
     struct time_outs ret = {0};
+    struct open_wait open = {0};
     for (struct waits_at w = waits_at(s, group, node); waits_at_next(&w);) {
         const struct wait_side *side = holders_side(s->holders, w.run->at);
         const struct blocker *b = answerer_of(s, side);
+        go_on(&open, &w);
         ret.n += w.run->waits;
-        ret.expired += side->expired ? w.run->waits : 0;
-        ret.expired_ns += side->expired ? w.run->weights.wall_ns : 0;
         ret.datagrams |= side->expired && b && b->net == NET_UDP;
+        if (!w.run->waits)
+            continue;
+        if (side->expired)
+            add_expired(&ret, &open, w.run->waits);
+        open.thread = NULL;
     }
     return ret;
 }
@@ -124,7 +161,7 @@ static bool tell(const struct time_outs *o, int64_t all_ns)
     static const int64_t long_ns = INT64_C(900) * NS_PER_MS;
     return o->expired && share_of((int64_t)o->expired, (int64_t)o->n) >= most &&
            share_of(o->expired_ns, all_ns) >= least_share &&
-           (o->expired >= SURELY || o->expired_ns / (int64_t)o->expired >= long_ns);
+           (o->expired >= SURELY || each_of(o) >= long_ns);
 }
 
 static void add_time_outs(const struct scene *s, const struct thread_group *group, uint32_t node,
@@ -133,7 +170,7 @@ static void add_time_outs(const struct scene *s, const struct thread_group *grou
     const struct time_outs o = time_outs_of(s, group, node);
     if (!tell(&o, group->wall_ns))
         return;
-    int64_t each_ns = o.expired_ns / max_i64((int64_t)o.expired, 1);
+    const int64_t each_ns = each_of(&o);
     bool all = o.expired == o.n;
     if (all)
         text_add(words, " Each lasts until its time-out, ");

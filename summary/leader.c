@@ -129,6 +129,25 @@ static struct thread_group *most_busy(const struct groups *g, struct holders *h,
     return most;
 }
 
+/* The group of the only thread whose end MAIN waits for; NULL: it waits for nobody's, or for
+ * several.  java starts such a thread to run a program's main(). */
+static struct thread_group *stand_in(const struct groups *g, struct holders *h,
+                                     const struct thread_group *main)
+{
+    const struct profile_thread *t = main->threads[0]->thread, *only = NULL;
+    for (size_t k = 0; k < t->n_runs; k++) {
+        const struct run *run = &t->runs[k];
+        if (run->state != RUN_BLOCKED || cause_of_run(g->tree, g->v, run) != CAUSE_JOIN)
+            continue;
+        const struct profile_thread *who = holders_thread(h, run);
+        if (!who || (only && who != only))
+            return NULL;
+        only = who;
+    }
+    struct thread_group *group = only ? groups_of(g, only) : NULL;
+    return group && group->n_threads == 1 && !group->mixed ? group : NULL;
+}
+
 static bool is_called(const struct thread_summary *thread, const char *wanted)
 {
     char tid[sizeof "-2147483648"];
@@ -152,6 +171,8 @@ struct thread_group *leader_of(const struct groups *g, struct holders *h)
     if (main)
         return main;
     main = groups_main(g);
+    struct thread_group *joined = main && joins(g, main) ? stand_in(g, h, main) : NULL;
+    main = joined ? joined : main;
     int64_t main_ns = main ? other_ns(g, h, main, SUPERVISES) : 0;
     if (main && share_of(main_ns, main->wall_ns) >= does_much)
         return main;

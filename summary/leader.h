@@ -6,7 +6,8 @@
 
 /* The group that is asked for; else that of the main thread.  Where that only rests, waits for
  * others' end or for whoever comes (a server, a supervisor), the group that does most, first of all
- * of those whose end it waits for; NULL: there is none. */
+ * of those whose end it waits for; NULL: there is none.  Where the main thread mostly waits for the
+ * end of one thread, and of no other, all this holds for that one instead. */
 struct thread_group *leader_of(const struct groups *g, struct holders *h);
 /* The group of the thread that the view's options ask for; NULL: for none, or it is not there. */
 struct thread_group *leader_asked_for(const struct groups *g);

@@ -126,6 +126,30 @@ START_TEST(a_wait_that_its_time_out_ends_is_told)
 }
 END_TEST
 
+/* The first one began before the recording, and a mark of a long recording cuts each other one. */
+START_TEST(a_time_out_is_as_long_as_its_whole_waits)
+{
+    struct wait_side side = {
+        .thing = THING_SOCKET,
+        .timed = true,
+        .blocker = {.kind = BLOCKER_PEER, .thing = THING_SOCKET, .net = NET_TCP, .port = 9000}};
+    setup();
+    for (int i = 0; i < 10; i++) {
+        side.expired = false;
+        if (i)
+            builder_polls(&b, lead, "ask@/src/a.py:1:2", &side, 100);
+        side.expired = true;
+        builder_polls(&b, lead, "ask@/src/a.py:1:2", &side, i ? 200 : 40);
+        struct profile_thread *t = profile_get_thread(b.p, lead);
+        t->runs[t->n_runs - 1].waits = 1;
+        builder_run(&b, lead, "work@/src/a.py:1:5", 20, 20);
+    }
+    judge(2940);
+    ck_assert(is_said(" Each lasts until its time-out, 300 ms: nothing comes in that time."));
+    teardown();
+}
+END_TEST
+
 CHECK_MAIN("findings_delays", 20, a_delay_that_is_known_is_told,
-           a_datagram_that_may_be_lost_is_told, who_waits_for_datagrams_need_not_have_asked,
-           a_wait_that_its_time_out_ends_is_told)
+           a_time_out_is_as_long_as_its_whole_waits, a_datagram_that_may_be_lost_is_told,
+           who_waits_for_datagrams_need_not_have_asked, a_wait_that_its_time_out_ends_is_told)

@@ -37,6 +37,35 @@ START_TEST(who_only_looks_after_others_does_not_lead)
 }
 END_TEST
 
+/* As java's first thread, which waits for the one that runs main(). */
+START_TEST(who_only_joins_a_thread_is_a_stand_in_for_that_one)
+{
+    static const char joins[] = "main!java > pthread_join!libc.so.6";
+    static const char waits[] = "JavaMain!java > wait!java > pthread_cond_wait!libc.so.6 > "
+                                "futex [blocked]";
+    for (int joined = 1; joined <= 2; joined++) {
+        struct wait_side side = {.thing = THING_THREAD,
+                                 .blocker = {.kind = BLOCKER_THREAD, .pid = 10, .tid = 11}};
+        setup();
+        thread_id cleaner = builder_thread(&b, 12, "cleaner");
+        builder_held(&b, lead, joins, &side, 2000);
+        side.blocker.tid = 10 + joined;
+        builder_held(&b, lead, joins, &side, 2000);
+        for (int i = 0; i < 20; i++) {
+            builder_run(&b, other, waits, 195, 0);
+            builder_run(&b, other, "JavaMain!java", 5, 5);
+        }
+        builder_run(&b, cleaner, "clean!java > pthread_cond_wait!libc.so.6 > futex [blocked]", 4000,
+                    0);
+        judge(4000);
+        ck_assert_str_eq(found.ledger.leader->noun, joined == 1 ? "reloader" : "main");
+        if (joined == 1)
+            assert_told(0, "waits", "reloader waits 98% of its time in");
+        teardown();
+    }
+}
+END_TEST
+
 START_TEST(a_wait_for_connections_is_none_for_somebody)
 {
     static const struct blocker clients = {.kind = BLOCKER_LISTENER, .net = NET_TCP};
@@ -312,6 +341,7 @@ START_TEST(a_main_thread_that_rests_in_an_imported_program_does_not_lead)
 END_TEST
 
 CHECK_MAIN("findings_leader", 60, a_wait_whose_meaning_is_known_is_none_for_work,
+           who_only_joins_a_thread_is_a_stand_in_for_that_one,
            a_main_thread_that_rests_in_an_imported_program_does_not_lead,
            who_only_looks_after_others_does_not_lead, a_poll_for_a_database_too_is_one_for_somebody,
            a_wait_for_connections_is_none_for_somebody,
