@@ -396,10 +396,10 @@ void add_what_it_does(const struct scene *s, const struct thread_group *group, u
     intervals_release(&waits);
 }
 
-/* When one thread of GROUP at least waits for whoever comes. */
+/* When one thread of GROUP at least waits for whoever connects. */
 static struct intervals times_open(const struct scene *s, const struct thread_group *group)
 {
-    static const unsigned anybody = 1U << BLOCKER_LISTENER | 1U << BLOCKER_CLIENT;
+    static const unsigned anybody = 1U << BLOCKER_LISTENER;
     struct intervals ret = {.n = 0};
     for (size_t i = 0; i < group->n; i++) {
         const struct profile_thread *t = group->threads[i]->thread;
@@ -410,6 +410,15 @@ static struct intervals times_open(const struct scene *s, const struct thread_gr
     }
     intervals_unite(&ret);
     return ret;
+}
+
+/* Is who has what RUN of GROUP waits for known, and none of GROUP? */
+static bool is_held_elsewhere(const struct scene *s, const struct thread_group *group,
+                              const struct run *run)
+{
+    bool chosen;
+    const struct profile_thread *holder = holders_follow(s->holders, run, &chosen);
+    return holder && groups_of(s->g, holder) != group;
 }
 
 void add_turns_to_serve(const struct scene *s, const struct thread_group *group, uint32_t node,
@@ -423,7 +432,7 @@ void add_turns_to_serve(const struct scene *s, const struct thread_group *group,
     for (struct waits_at w = waits_at(s, group, node); waits_at_next(&w);) {
         struct interval time = interval_of_run(w.run);
         const struct intervals wait = {.items = &time, .n = 1};
-        open_ns += intervals_both_ns(&wait, &open);
+        open_ns += is_held_elsewhere(s, group, w.run) ? 0 : intervals_both_ns(&wait, &open);
         all_ns += w.run->weights.wall_ns;
     }
     if (share_of(open_ns, all_ns) >= most_of_it)

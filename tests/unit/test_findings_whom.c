@@ -126,6 +126,48 @@ START_TEST(how_many_processes_start_is_told)
 }
 END_TEST
 
+/* Four alike servers, each for a quarter of the time in OPEN's wait, else for a lock of LOCK's. */
+static void judge_turns(const struct blocker *open, const struct wait_side *lock)
+{
+    enum { SERVERS = 4, TURN_MS = 100, ROUNDS = 10 };
+    b = builder_start(1, "front");
+    builder_run(&b, builder_thread(&b, 1, NULL), "main!front > wait4 [blocked]",
+                SERVERS * TURN_MS * ROUNDS, 0);
+    builder_run(&b, builder_thread(&b, 2, "keeper"), "keep!front > clock_nanosleep [blocked]",
+                SERVERS * TURN_MS * ROUNDS, 0);
+    for (int i = 0; i < SERVERS; i++) {
+        struct wait_side side = {.thing = THING_SOCKET, .blocker = *open};
+        builder_process(&b, 10 + i, "serve", "");
+        thread_id t = builder_thread(&b, 10 + i, NULL);
+        for (int k = 0; k < SERVERS * ROUNDS; k++)
+            if (k % SERVERS == i)
+                builder_polls(&b, t, "take!serve > accept!serve", &side, TURN_MS);
+            else
+                builder_held(&b, t, "take!serve > pthread_mutex_lock!libc.so.6", lock, TURN_MS);
+    }
+    judge(SERVERS * TURN_MS * ROUNDS);
+}
+
+/* Who waits for its own client has a request, and keeps the others for as long. */
+START_TEST(turns_to_serve_are_told)
+{
+    static const struct blocker whoever = {.kind = BLOCKER_LISTENER, .net = NET_TCP};
+    static const struct blocker client = {.kind = BLOCKER_CLIENT, .net = NET_TCP};
+    static const struct wait_side unknown = {.thing = THING_MUTEX};
+    static const struct wait_side kept = {.thing = THING_MUTEX,
+                                          .blocker = {.kind = BLOCKER_THREAD, .pid = 1, .tid = 2}};
+    judge_turns(&whoever, &unknown);
+    ck_assert(is_said("Meanwhile one of them waits for whoever connects: they take turns"));
+    teardown();
+    judge_turns(&client, &unknown);
+    ck_assert(!is_said("take turns"));
+    teardown();
+    judge_turns(&whoever, &kept);
+    ck_assert(!is_said("take turns"));
+    teardown();
+}
+END_TEST
+
 /* Chance chose which of short connections were looked at. */
 START_TEST(whom_most_waits_are_for_is_told_with_the_part_that_is_known)
 {
@@ -338,7 +380,7 @@ START_TEST(where_a_chain_of_waits_ends_is_told)
 END_TEST
 
 CHECK_MAIN("findings_whom", 20, who_sleeps_too_long_wakes_nobody, who_waits_for_readers_is_told,
-           a_loop_that_waits_for_itself_is_told,
+           turns_to_serve_are_told, a_loop_that_waits_for_itself_is_told,
            what_is_busy_meanwhile_has_the_figure_of_its_function, how_many_processes_start_is_told,
            whom_most_waits_are_for_is_told_with_the_part_that_is_known,
            who_listens_is_told_where_nobody_is_known_at_the_other_end,
