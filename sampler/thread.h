@@ -130,12 +130,11 @@ struct thread {
     uint64_t area_unknown; /* an sp that was in no known mapping; 0: none */
 
     /* stop_requests.c, capture.c: the kernel's counts around its stops (profile/events.h). */
-    uint64_t own_switches;                  /* switches that stops have cost it */
-    uint64_t own_switches_asked;            /* of them, those that ASKED.sched has */
-    uint64_t faults_before, faults_after;   /* its page faults when it was asked, and let go */
-    int64_t faults_read_ns, faults_held_ns; /* when the latter was read; how long T was held */
-    uint64_t faults_last;                   /* what it had at the last look behind a stop */
-    uint32_t faults_quiet;                  /* stops since then at which there were no new ones */
+    uint64_t own_switches, own_switches_asked; /* what stops have cost it; what ASKED has of it */
+    uint64_t faults_before, faults_after;      /* its page faults when it was asked, and let go */
+    int64_t faults_read_ns, faults_held_ns;    /* when the latter was read; how long T was held */
+    uint64_t faults_last;                      /* what it had at the last look behind a stop */
+    uint32_t faults_quiet; /* stops since then at which there were no new ones */
     bool faults_known;
 
     /* overhead.c */

@@ -208,10 +208,10 @@ static struct bounds bounds_of(const struct thread_timeline *timeline, const str
                            m->time_ns - min_i64(gap_ns - gap_ns / 2, most_ns / 2)};
 }
 
-/* Did the time-out of TIMELINE's open sample end its wait?  The thread was PUT on a CPU so often
- * since, and was woken WOKEN_NS before it ran.  The call began up to two looks at it before the sample, so a wait that something else ended
- * looks the same if that came in the last few of them: of waits as long as these, one in five at
- * most. */
+/* Did the time-out of TIMELINE's open sample end its wait?  The thread was PUT on a CPU so
+ * often since, and was woken WOKEN_NS before it ran.  The call began up to two looks at it
+ * before the sample, so a wait that something else ended looks the same if that came in the
+ * last few of them: of waits as long as these, one in five at most. */
 static bool timed_out(const struct thread_timeline *timeline, const struct message *m, uint64_t put,
                       int64_t woken_ns)
 {
