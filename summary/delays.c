@@ -113,8 +113,7 @@ struct open_wait {
 static void go_on(struct open_wait *open, const struct waits_at *w)
 {
     if (open->thread != w->thread || open->until_ns != w->run->start_ns)
-        *open =
-            (struct open_wait){.thread = w->thread, .begun_before = w->run == &w->thread->runs[0]};
+        *open = (struct open_wait){.thread = w->thread, .begun_before = w->k == 1};
     open->ns += w->run->weights.wall_ns;
     open->until_ns = run_end_ns(w->run);
 }
@@ -130,7 +129,8 @@ static void add_expired(struct time_outs *sum, const struct open_wait *open, uin
 
 static int64_t each_of(const struct time_outs *o)
 {
-    return o->whole ? o->whole_ns / (int64_t)o->whole : o->expired_ns / (int64_t)o->expired;
+    return o->whole ? o->whole_ns / (int64_t)o->whole
+                    : o->expired_ns / max_i64((int64_t)o->expired, 1);
 }
 
 static struct time_outs time_outs_of(const struct scene *s, const struct thread_group *group,
