@@ -1,22 +1,26 @@
 /* The rule about the CPU time that processes spend on data for each other. */
+#include <inttypes.h>
+
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 #include "summary/slow_code.h"
 
 static const double told_share = 0.3; /* of all CPU time */
 static const double least_cpus = 0.2;
-static const int64_t short_read_ns = 30000; /* of CPU time for each: no 64 KiB are passed in it */
-enum { LEAST_READS = 1000 };                /* of those that do little else */
-static const double mostly = 0.5;           /* of a thread's CPU time, or of what all work */
-static const double much_of_it = 0.5;       /* of a main thread's time */
+enum {
+    LEAST_READS = 1000, /* of those that do little else */
+    SHORT_READ = 4096,  /* bytes; a message takes two reads or more, one for each 64 KiB */
+};
+static const double mostly = 0.5;     /* of a thread's CPU time, or of what all work */
+static const double much_of_it = 0.5; /* of a main thread's time */
 
 /* A group that does, and its thread that does for longest. */
 struct passer {
     const struct thread_group *group;
     const struct profile_thread *thread;
     int64_t ns, thread_ns;
-    int64_t reading_ns; /* of NS, of the threads that do little else */
-    uint64_t reads;     /* of those threads: what others read may be files */
+    int64_t reading_ns;         /* of NS, of the threads that do little else */
+    uint64_t reads, read_bytes; /* of those threads: what others read may be files */
 };
 
 static struct passer passer_of(const struct scene *s, const struct thread_group *group)
@@ -29,6 +33,7 @@ static struct passer passer_of(const struct scene *s, const struct thread_group 
         if (share_of(times.counted_ns, group->threads[i]->cpu_ns) >= mostly) {
             ret.reading_ns += times.counted_ns;
             ret.reads += thread->usage.reads;
+            ret.read_bytes += thread->usage.read_bytes;
         }
         if (times.counted_ns > ret.thread_ns) {
             ret.thread = thread;
@@ -143,12 +148,11 @@ static double taken_of_leader(const struct scene *s)
     return all_ns ? ns / (double)all_ns : 0;
 }
 
-/* Is it the number of messages that costs, and not their size, by ALL of those that pass them?  A
- * message takes two reads or more, one for each 64 KiB. */
+/* Is it the number of messages that costs, and not their size, by ALL of those that pass them? */
 static bool are_small(const struct passer *all)
 {
     return all->reads >= LEAST_READS && 2 * all->reading_ns >= all->ns &&
-           all->reading_ns / (int64_t)all->reads < short_read_ns;
+           all->read_bytes / all->reads < SHORT_READ;
 }
 
 /* " The messages are small: 84,000 reads a second. Send more in each (chunksize).", with what is
@@ -161,7 +165,8 @@ static void add_size(const struct scene *s, const struct thread_group *user,
     bool small = are_small(all);
     add_figure(f, "reads_per_s", reads);
     if (small) {
-        text_add(out, " The messages are small: ");
+        text_addf(out, " The messages are small: %" PRIu64 " bytes a read, ",
+                  all->read_bytes / all->reads);
         text_add_thousands(out, reads);
         text_add(out, " reads a second.");
     }
@@ -185,6 +190,7 @@ void rule_messages(const struct scene *s, struct thread_group *group, struct fin
         all.ns += p.ns;
         all.reading_ns += p.reading_ns;
         all.reads += p.reads;
+        all.read_bytes += p.read_bytes;
         cpu_ns += s->g->items[i].cpu_ns;
     }
     double share = share_of(all.ns, cpu_ns);

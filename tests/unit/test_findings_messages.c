@@ -9,6 +9,7 @@
 #define LOADS "work@/src/a.py:1:2 > worker" LIB "pool.py:1:2 > SimpleQueue.get" LIB "queues.py:1:2"
 
 static uint64_t reads;       /* of the worker's thread; 0: not counted */
+static uint64_t read_bytes;  /* in all */
 static uint64_t other_reads; /* of the thread main, which passes none */
 
 /* A pool's process pickles for PASSES_MS of 4 s, and the user's function runs in it for RUNS_MS. */
@@ -29,6 +30,7 @@ static void judge_pool(int64_t passes_ms, int64_t runs_ms)
                 runs_ms, runs_ms);
     builder_run(&b, worker, LOADS " > read pipe [blocked]", 4000 - passes_ms / 2 - runs_ms, 0);
     profile_get_thread(b.p, worker)->usage.reads = reads;
+    profile_get_thread(b.p, worker)->usage.read_bytes = read_bytes;
     judge(4000);
 }
 
@@ -43,32 +45,31 @@ START_TEST(what_passing_data_costs_is_told)
 }
 END_TEST
 
-/* 3 s of CPU time in so many reads. */
 START_TEST(small_messages_are_told_from_large_ones)
 {
     static const struct {
-        uint64_t reads, others;
+        uint64_t reads, bytes, others; /* BYTES: of each */
         int64_t runs_ms;
         bool small;
     } cases[] = {
-        {120000, 0, 500, true},     {1200, 0, 500, false},
-        {60000, 0, 500, false},     /* pieces of 64 KiB, it may be */
-        {1200, 200000, 500, false}, /* of files */
-        {200000, 0, 2000, false},   /* the worker does something else, too: it may read files */
+        {120000, 60, 0, 500, true},       {900, 60, 0, 500, false},
+        {60000, 32768, 0, 500, false},    /* pieces of 64 KiB, and their lengths */
+        {900, 32768, 200000, 500, false}, /* of files */
+        {200000, 60, 0, 2000, false},     /* the worker does something else, too */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         reads = cases[i].reads;
+        read_bytes = reads * cases[i].bytes;
         other_reads = cases[i].others;
         judge_pool(2000, cases[i].runs_ms);
         assert_told(0, "messages",
                     cases[i].small
-                        ? "The messages are small: 30,000 reads a second. Send more in each "
-                          "(chunksize)."
+                        ? "The messages are small: 60 bytes a read, 30,000 reads a second. Send "
+                          "more in each (chunksize)."
                         : "Send less per message, or share memory.");
         teardown();
     }
-    reads = 0;
-    other_reads = 0;
+    reads = read_bytes = other_reads = 0;
 }
 END_TEST
 
