@@ -1,7 +1,6 @@
-/* What a stretch of x86-64 machine code does to the stack, instruction by instruction: where rsp
- * and rbp are relative to what they were at its start, and which registers it saves and restores.
- * insn_unwind.c follows such paths.  Pure but for the reader.  Source:  Intel SDM volume 2; x86-64
- * psABI §3.2. */
+/* What a stretch of machine code does to the stack, instruction by instruction: where the stack and
+ * the frame pointer are relative to what they were at its start, and which registers it saves and
+ * restores.  insn_unwind.c follows such paths.  Pure but for the reader. */
 #pragma once
 
 #include <stdbool.h>
@@ -34,22 +33,22 @@ bool code_window_decode(struct code_window *w, uint64_t at, struct insn *ret);
 
 /* A place relative to a register as it was at the path's start. */
 struct place {
-    uint8_t reg; /* X86_RSP or X86_RBP */
+    uint8_t reg; /* REG_SP or REG_FP */
     int64_t offset;
 };
 
 struct path {
     uint64_t at;
     unsigned calls; /* passed: one that never returns would lead astray, so the fewer the better */
-    struct place rsp, rbp;
-    bool rsp_known, rbp_known;
+    struct place sp, fp;
+    bool sp_known, fp_known;
     /* By DWARF number. */
-    uint32_t restored; /* from SLOTS */
-    uint32_t saved;    /* at SAVED_AT, as it was at the start */
-    uint32_t changed;  /* is no longer what it was at the start */
-    struct place slots[X86_COUNT];
-    struct place pushed[X86_COUNT]; /* where the path itself put a register last */
-    struct place saved_at[X86_COUNT];
+    reg_set restored; /* from SLOTS */
+    reg_set saved;    /* at SAVED_AT, as it was at the start */
+    reg_set changed;  /* is no longer what it was at the start */
+    struct place slots[REG_COUNT];
+    struct place pushed[REG_COUNT]; /* where the path itself put a register last */
+    struct place saved_at[REG_COUNT];
 };
 struct path path_begin(uint64_t at);
 
@@ -58,3 +57,15 @@ enum path_effect { PATH_GOES_ON, PATH_RETURNS, PATH_ENDS, PATH_CALLS, PATH_JUMPS
 enum path_effect path_apply(struct path *p, const struct insn *i);
 /* Where I, for which path_apply() said PATH_JUMPS or PATH_BRANCHES, leads. */
 uint64_t insn_jump_target(const struct insn *i);
+
+/* The bytes that I, for which path_apply() said PATH_RETURNS, takes off the stack besides the
+ * return address. */
+uint16_t insn_return_pops(const struct insn *i);
+/* The system call's number that I loads, but for what does not fit into a byte; −1: it loads
+ * none. */
+int insn_loads_call_number(const struct insn *i);
+bool insn_calls_kernel(const struct insn *i);
+/* Is I one that stands where nobody may come: behind a call that never returns? */
+bool insn_halts(const struct insn *i);
+/* Does I begin another function, as behind such a call: padding, a landing pad, a push? */
+bool insn_begins_function(const struct insn *i);

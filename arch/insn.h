@@ -1,6 +1,6 @@
-/* As much of x86-64 machine code as unwinding needs: instruction lengths, the calls that may end
- * before a return address, and how a prologue lays out its frame.  Pure: bytes in, facts out.
- * Source: Intel SDM volume 2, appendix A (opcode maps), §2.1 (instruction format). */
+/* As much of machine code as unwinding needs: instruction lengths, the calls that may end before a
+ * return address, and how a prologue lays out its frame.  What a machine's decoder does not know it
+ * says is unknown, and the unwinder does without.  Pure: bytes in, facts out. */
 #pragma once
 
 #include <stdbool.h>
@@ -38,6 +38,9 @@ enum { CLONE_RETURN_LEAST_BYTES = 8, CLONE_RETURN_MAX_BYTES = 12 };
  * there is code.
  * Source: glibc sysdeps/unix/sysv/linux/x86_64/clone.S, clone3.S. */
 bool code_is_behind_clone(const uint8_t *code, size_t len, size_t at);
+
+enum { NOP_BYTES = 1 };
+bool code_is_nop(const uint8_t code[NOP_BYTES]);
 
 /* If CODE, a PLT stub, jumps through a slot, writes the slot's distance from the stub's start. */
 bool plt_stub_slot(const uint8_t *code, size_t len, int64_t *ret_rel);

@@ -1,9 +1,15 @@
-/* System calls by number: names, and what an interruption does to them.  x86-64.
- * Source: arch/x86/entry/syscalls/syscall_64.tbl; signal(7); docs/interrupted-calls.md. */
+/* System calls by number: names, and what an interruption does to them.
+ * Source: signal(7); docs/interrupted-calls.md. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/syscall.h>
+
+/* Calls that newer machines have not: numbers that no call has. */
+#ifndef SYS_poll
+enum { SYS_poll = -1001, SYS_select = -1002, SYS_epoll_wait = -1003, SYS_open = -1004 };
+#endif
 
 const char *syscall_name(int64_t number); /* "futex"; NULL if unknown */
 /* Its first argument is a file descriptor, so that naming the object helps. */

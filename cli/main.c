@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "arch/machine.h"
 #include "base/log.h"
 #include "base/own_stack.h"
 #include "cli/ctl.h"
@@ -88,6 +89,10 @@ static void occupy_closed_streams(void)
 
 static int run_program(int argc, char **argv)
 {
+    if (machine_refusal()) {
+        terminal_error("%s", machine_refusal());
+        return EXIT_FAILED;
+    }
     if (watchdog_is_waiter(argc, argv))
         return watchdog_wait(argv);
     struct options o;

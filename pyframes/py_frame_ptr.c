@@ -3,9 +3,7 @@
 #include <string.h>
 
 /* The eval function's C frames have 200 to 600 bytes; a larger one is not of it. */
-enum { FRAME_MAX_BYTES = 4096, WORD_BYTES = 8, FIRST_SLOT = X86_COUNT };
-
-static const uint8_t callee_saved[] = {X86_RBX, X86_RBP, X86_R12, X86_R13, X86_R14, X86_R15};
+enum { FRAME_MAX_BYTES = 4096, WORD_BYTES = 8, FIRST_SLOT = REG_COUNT };
 
 static uint64_t size_of(const struct native_frame *f)
 {
@@ -47,10 +45,9 @@ static inline void report(const struct py_frame_ptrs *frames, uint64_t value, ui
 void py_frame_ptr_each(const struct native_frame *f, struct mem *mem,
                        const struct py_frame_ptrs *frames, py_frame_ptr_found found, void *ctx)
 {
-    for (size_t i = 0; i < sizeof callee_saved; i++) {
-        uint8_t reg = callee_saved[i];
-        if (f->regs.known & (1U << reg))
-            report(frames, f->regs.r[reg], reg, found, ctx);
+    for (reg_set left = f->regs.known & REGS_PRESERVED; left; left &= left - 1) {
+        unsigned reg = (unsigned)__builtin_ctzll(left);
+        report(frames, f->regs.r[reg], reg, found, ctx);
     }
     uint64_t words[FRAME_MAX_BYTES / WORD_BYTES];
     uint64_t size = size_of(f) / WORD_BYTES * WORD_BYTES;

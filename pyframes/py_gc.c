@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "arch/stores.h"
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/hash.h"
@@ -73,57 +74,13 @@ void py_gc_record(const struct py_runtime *rt, struct mem *recording, uint64_t t
         (void)mem_read_u64(recording, flag.addr - flag.offset + rt->layout.interp.gc_frame, &frame);
 }
 
-/* Does an operand `[reg + OFFSET]` begin with the ModRM at AT: mod 2, a SIB if rm is 4,
- * displacement?  *RET_END: what follows it. */
-static bool is_at(const uint8_t *at, uint32_t offset, const uint8_t **ret_end)
-{
-    enum { MOD = 0xc0, MOD_DISP32 = 0x80, RM = 7, RM_SIB = 4 };
-    if ((at[0] & MOD) != MOD_DISP32)
-        return false;
-    at += (at[0] & RM) == RM_SIB ? 2 : 1;
-    *ret_end = at + sizeof offset;
-    return get_u32(at) == offset;
-}
-
-/* Does BYTES[FROM, TO) contain a 32-bit `mov [reg + OFFSET], VALUE`, or, if ANY, one of a register?
- * x86-64: C7, 89. */
-static bool stores(const uint8_t *bytes, size_t from, size_t to, uint32_t offset, uint32_t value,
-                   bool any)
-{
-    enum { MOV_REGISTER = 0x89, MOV_CONSTANT = 0xc7, LONGEST = 11 };
-    for (size_t i = from; i + LONGEST <= to; i++) {
-        const uint8_t *at = bytes + i;
-        bool constant = at[0] == MOV_CONSTANT;
-        if ((constant || (any && at[0] == MOV_REGISTER)) && is_at(at + 1, offset, &at) &&
-            (!constant || get_u32(at) == value))
-            return true;
-    }
-    return false;
-}
-
-/* Does BYTES[0, N) contain a `lock cmpxchg [reg + OFFSET], r32`?  x86-64: F0, maybe a REX, 0F B1.
- */
-static bool exchanges(const uint8_t *bytes, size_t n, uint32_t offset)
-{
-    enum { LOCK = 0xf0, REX = 0x40, REX_MASK = 0xf0, LONGEST = 10 };
-    for (size_t i = 0; i + LONGEST <= n; i++) {
-        const uint8_t *at = bytes + i;
-        if (*at++ != LOCK)
-            continue;
-        at += (*at & REX_MASK) == REX;
-        if (at[0] == 0x0f && at[1] == 0xb1 && is_at(at + 2, offset, &at))
-            return true;
-    }
-    return false;
-}
-
 static bool looks_like_call(const struct py_gc *gc, uint64_t pc, uint64_t offset)
 {
     uint8_t code[2 * AROUND_BYTES];
     if (mem_read(gc->live, pc - AROUND_BYTES, code, sizeof code) < 0)
         return false;
-    return stores(code, 0, AROUND_BYTES, (uint32_t)offset, 1, false) &&
-           stores(code, AROUND_BYTES, sizeof code, (uint32_t)offset, 0, true);
+    return code_stores(code, 0, AROUND_BYTES, (uint32_t)offset, 1, false) &&
+           code_stores(code, AROUND_BYTES, sizeof code, (uint32_t)offset, 0, true);
 }
 
 static bool calls_collector(struct py_gc *gc, const struct native_frame *f, uint64_t offset)
@@ -163,7 +120,7 @@ static bool begins_with_flag(struct py_gc *gc, const struct native_frame *f, uin
     if (map_get(&gc->collectors, f->function, &known))
         return known;
     known = mem_read(gc->live, f->function, code, sizeof code) == 0 &&
-            exchanges(code, sizeof code, (uint32_t)offset);
+            code_exchanges(code, sizeof code, (uint32_t)offset);
     map_put(&gc->collectors, f->function, known);
     return known;
 }

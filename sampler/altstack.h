@@ -1,8 +1,7 @@
 /* Finds the stack that a signal interrupted whose handler runs on an alternate stack.
  *
  * The bytes of the alternate stack suffice, so this is done while the thread is held.
- * Source: sigaltstack(2); Linux arch/x86/include/asm/sigframe.h (struct rt_sigframe),
- * uapi/asm/ucontext.h, kernel/signal_64.c. */
+ * Source: sigaltstack(2); arch/signal_frame.h. */
 #pragma once
 
 #include <stdbool.h>

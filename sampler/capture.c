@@ -215,7 +215,7 @@ static void read_memory(struct sampler *s, struct thread *t, struct sample_messa
     struct snapshot *snapshot = &m->snapshot;
     recorder_begin(r, t->process->live, m, sizeof *m, sizeof *m + stack + EXTRA_CAPTURE_BYTES);
     if (stack) {
-        uint64_t sp = snapshot->stack_start = snapshot->regs.r[X86_RSP];
+        uint64_t sp = snapshot->stack_start = snapshot->regs.r[REG_SP];
         size_t most = within_area(s, t, sp, stack, &snapshot->stack_cut);
         snapshot->stack_bytes =
             recorder_read_stack(r, sp, most, t->prefetch ? t->prefetch : &nothing);
@@ -295,12 +295,12 @@ static uint32_t describe_off_cpu(struct sampler *s, struct snapshot *snapshot, s
     snapshot->state = stopped ? THREAD_STOPPED : THREAD_BLOCKED;
     snapshot->syscall = claim_place(t, view).syscall;
     memcpy(snapshot->syscall_args, view->args, sizeof view->args);
-    snapshot->regs.r[X86_RSP] = view->sp;
-    snapshot->regs.r[X86_PC] = view->pc;
-    snapshot->regs.known = 1U << X86_RSP | 1U << X86_PC;
+    snapshot->regs.r[REG_SP] = view->sp;
+    snapshot->regs.r[REG_PC] = view->pc;
+    snapshot->regs.known = REG_BIT(REG_SP) | REG_BIT(REG_PC);
     if (view->number >= 0) { /* glibc's vfork keeps its return address in it */
-        snapshot->regs.r[X86_RDI] = view->args[0];
-        snapshot->regs.known |= 1U << X86_RDI;
+        snapshot->regs.r[REG_ARGUMENT] = view->args[0];
+        snapshot->regs.known |= REG_BIT(REG_ARGUMENT);
     }
     return stopped == 't' ? SAMPLE_TRACED : 0;
 }

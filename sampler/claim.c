@@ -126,12 +126,12 @@ void claim_asked_until(struct thread *t, int64_t now_ns)
 static bool went_on(const struct thread *t, const struct regs *regs)
 {
     return t->asked.state == THREAD_BLOCKED &&
-           (regs->r[X86_RSP] != t->asked.place.sp || regs->r[X86_PC] != t->asked.place.pc);
+           (regs->r[REG_SP] != t->asked.place.sp || regs->r[REG_PC] != t->asked.place.pc);
 }
 
 int64_t claim_stop_number(const struct thread *t, const struct stop *stop)
 {
-    return call_number(t, stop->syscall, stop->regs.r[X86_RSP], stop->regs.r[X86_PC]);
+    return call_number(t, stop->syscall, stop->regs.r[REG_SP], stop->regs.r[REG_PC]);
 }
 
 /* T was found running, or waiting for a CPU, and the stop broke off a call that waits.  A request
@@ -154,7 +154,7 @@ static void note_interrupted(struct thread *t, const struct stop *stop)
     if (!stop->restarting && !stop->job_stopped)
         return;
     struct wait_place place = {stop->syscall < 0 ? -1 : claim_stop_number(t, stop),
-                               stop->regs.r[X86_RSP], stop->regs.r[X86_PC]};
+                               stop->regs.r[REG_SP], stop->regs.r[REG_PC]};
     bool provable = t->asked.state == THREAD_BLOCKED;
     enum thread_state state = stop->job_stopped ? THREAD_STOPPED : THREAD_BLOCKED;
     t->interrupted =

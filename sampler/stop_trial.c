@@ -1,10 +1,12 @@
 #include "sampler/stop_trial.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -36,13 +38,14 @@ static int wait_for_stop(pid_t child)
 int stop_trial_run(pid_t child)
 {
     struct user_regs_struct regs;
+    struct iovec io = {&regs, sizeof regs};
     if (ptrace(PTRACE_SEIZE, child, NULL, NULL) != 0 ||
         ptrace(PTRACE_INTERRUPT, child, NULL, NULL) != 0)
         return -errno;
     int r = wait_for_stop(child);
     if (r < 0)
         return r;
-    if (ptrace(PTRACE_GETREGS, child, NULL, &regs) != 0 ||
+    if (ptrace(PTRACE_GETREGSET, child, NT_PRSTATUS, &io) != 0 ||
         ptrace(PTRACE_DETACH, child, NULL, NULL) != 0)
         return -errno;
     return 0;

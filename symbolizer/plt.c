@@ -4,14 +4,14 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/bytes.h"
+#include "arch/elf_machine.h"
+#include "arch/insn.h"
 #include "base/hash.h"
 #include "base/text.h"
 
 enum {
     STUB_BYTES = 16,
     SHORT_STUB_BYTES = 8,
-    JUMP_BYTES = 6,
     MAX_SECTIONS = 16, /* of relocations, and of stubs: linkers write up to three */
 };
 
@@ -32,26 +32,13 @@ static void add_slots(struct map *slots, Elf *elf, Elf_Scn *scn, const GElf_Shdr
         if (!gelf_getrela(relocations, (int)i, &r))
             return;
         uint64_t type = GELF_R_TYPE(r.r_info);
-        if ((type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) ||
-            GELF_R_SYM(r.r_info) > INT32_MAX ||
+        if ((type != ELF_JUMP_SLOT && type != ELF_GLOB_DAT) || GELF_R_SYM(r.r_info) > INT32_MAX ||
             !gelf_getsym(symbols, (int)GELF_R_SYM(r.r_info), &sym))
             continue;
         const char *name = elf_strptr(elf, symbols_header.sh_link, sym.st_name);
         if (name && *name)
             map_put(slots, r.r_offset, (uintptr_t)name);
     }
-}
-
-/* The slot that the stub at STUB, LEN bytes, ELF address ADDR, jumps through: jmp *disp32(%rip). */
-static bool slot_of(const uint8_t *stub, size_t len, uint64_t addr, uint64_t *ret)
-{
-    for (size_t i = 0; i + JUMP_BYTES <= len; i++) {
-        if (stub[i] != 0xff || stub[i + 1] != 0x25)
-            continue;
-        *ret = addr + i + JUMP_BYTES + (uint64_t)(int64_t)get_i32(stub + i + 2);
-        return true;
-    }
-    return false;
 }
 
 /* The callback for each stub. */
@@ -68,11 +55,12 @@ static void visit_stubs(const struct map *slots, Elf_Scn *scn, const GElf_Shdr *
         return;
     size_t step = header->sh_entsize == SHORT_STUB_BYTES ? SHORT_STUB_BYTES : STUB_BYTES;
     for (size_t at = 0; at + step <= code->d_size; at += step) {
-        uint64_t slot;
+        const uint64_t stub = header->sh_addr + at;
+        int64_t slot;
         uint64_t name;
-        if (slot_of((const uint8_t *)code->d_buf + at, step, header->sh_addr + at, &slot) &&
-            map_get(slots, slot, &name))
-            v->fn(v->ctx, header->sh_addr + at, step, (const char *)(uintptr_t)name);
+        if (plt_stub_slot((const uint8_t *)code->d_buf + at, step, &slot) &&
+            map_get(slots, stub + (uint64_t)slot, &name))
+            v->fn(v->ctx, stub, step, (const char *)(uintptr_t)name);
     }
 }
 

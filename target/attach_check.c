@@ -1,6 +1,5 @@
 #include "target/attach_check.h"
 
-#include <cpuid.h>
 #include <dirent.h>
 #include <elf.h>
 #include <errno.h>
@@ -14,6 +13,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "arch/machine.h"
 #include "base/text.h"
 #include "target/host.h"
 #include "target/proc.h"
@@ -86,18 +86,6 @@ static bool is_32_bit(pid_t pid)
            ident[EI_CLASS] == ELFCLASS32;
 }
 
-/* Do qemu-user or Rosetta translate us for another machine's CPU?  Source: qemu target/i386/cpu.c,
- * leaf 0x40000000; Apple's Rosetta, the vendor in leaf 0. */
-static bool is_emulated(void)
-{
-    enum { HYPERVISOR = 0x40000000 };
-    uint32_t unused, id[4] = {0};
-    __cpuid(0, unused, id[0], id[2], id[1]);
-    bool rosetta = memcmp(id, "VirtualApple", 12) == 0;
-    __cpuid(HYPERVISOR, unused, id[0], id[1], id[2]);
-    return rosetta || memcmp(id, "TCGTCGTCGTCG", 12) == 0;
-}
-
 /* Whether the call itself is refused, or not there.  No process has the id 0, so that the kernel's
  * own answer is ESRCH, and nothing is traced (which is sampler/'s alone).  A seccomp filter may say
  * ENOSYS, too, as podman's. */
@@ -105,7 +93,7 @@ static enum attach_obstacle check_ptrace(void)
 {
     if (syscall(SYS_ptrace, REQUEST_INTERRUPT, 0, 0, 0) >= 0 || errno == ESRCH)
         return ATTACH_OK;
-    return errno == ENOSYS && is_emulated() ? ATTACH_NO_PTRACE : ATTACH_SECCOMP;
+    return errno == ENOSYS && machine_is_emulated() ? ATTACH_NO_PTRACE : ATTACH_SECCOMP;
 }
 
 static bool has_ptrace_capability(void)

@@ -3,13 +3,15 @@
 #include <errno.h>
 #include <string.h>
 
+#include "arch/elf_machine.h"
+
 /* A note segment holds a few short notes. */
 enum { MAX_NOTES_BYTES = 1 << 12 };
 
 static bool is_supported(const Elf64_Ehdr *h)
 {
     return memcmp(h->e_ident, ELFMAG, SELFMAG) == 0 && h->e_ident[EI_CLASS] == ELFCLASS64 &&
-           h->e_ident[EI_DATA] == ELFDATA2LSB && h->e_machine == EM_X86_64 &&
+           h->e_ident[EI_DATA] == ELFDATA2LSB && h->e_machine == ELF_MACHINE &&
            (h->e_type == ET_EXEC || h->e_type == ET_DYN) && h->e_phentsize == sizeof(Elf64_Phdr) &&
            h->e_phnum <= ELF_MAX_SEGMENTS;
 }

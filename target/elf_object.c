@@ -4,6 +4,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "arch/elf_machine.h"
+
 enum {
     MAX_OBJECT_BYTES = 64 << 20, /* with DWARF; LLVM makes one for each module it compiles */
     MAX_SECTIONS = 4096,         /* sections searched for code, with one for each function */
@@ -20,7 +22,7 @@ struct object_copy {
 static bool is_supported(const Elf64_Ehdr *h, uint64_t len)
 {
     return memcmp(h->e_ident, ELFMAG, SELFMAG) == 0 && h->e_ident[EI_CLASS] == ELFCLASS64 &&
-           h->e_ident[EI_DATA] == ELFDATA2LSB && h->e_machine == EM_X86_64 &&
+           h->e_ident[EI_DATA] == ELFDATA2LSB && h->e_machine == ELF_MACHINE &&
            (h->e_type == ET_REL || h->e_type == ET_DYN || h->e_type == ET_EXEC) &&
            h->e_shentsize == sizeof(Elf64_Shdr) && h->e_shnum && h->e_shnum <= MAX_SECTIONS &&
            h->e_shoff <= len && len - h->e_shoff >= h->e_shnum * sizeof(Elf64_Shdr);
@@ -102,20 +104,11 @@ static void place_symbols(struct object_copy *o, const Elf64_Shdr *table)
     }
 }
 
-/* How many bytes a relocation of TYPE fills.  0: neither unwind tables nor DWARF have this kind. */
-static size_t relocation_bytes(uint64_t type, bool *ret_relative)
-{
-    *ret_relative = type == R_X86_64_PC64 || type == R_X86_64_PC32;
-    if (type == R_X86_64_64 || type == R_X86_64_PC64)
-        return 8;
-    return type == R_X86_64_32 || type == R_X86_64_32S || type == R_X86_64_PC32 ? 4 : 0;
-}
-
 static void relocate(const struct object_copy *o, const Elf64_Rela *rela, const Elf64_Shdr *target,
                      const Elf64_Shdr *symbols)
 {
     bool relative;
-    size_t bytes = relocation_bytes(ELF64_R_TYPE(rela->r_info), &relative);
+    size_t bytes = elf_relocation_bytes(ELF64_R_TYPE(rela->r_info), &relative);
     const uint64_t at = ELF64_R_SYM(rela->r_info) * sizeof(Elf64_Sym);
     uint8_t *to = contents(o, target);
     const uint8_t *table = contents(o, symbols);

@@ -28,7 +28,7 @@ static uint64_t symbol_of(struct modules *m, struct module_entry *e)
 }
 
 /* A program that uses it has the variable itself: the linker lets the library use that
- * (R_X86_64_COPY). */
+ * (a COPY relocation). */
 uint64_t environ_address(struct modules *m)
 {
     const struct module *program = modules_executable(m);

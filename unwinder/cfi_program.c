@@ -9,11 +9,11 @@ enum {
     MAX_EXPRESSION_BYTES = 4096,
 };
 
-/* A row of the table.  Registers from X86_COUNT on are read, and not kept. */
+/* A row of the table.  Registers from REG_COUNT on are read, and not kept. */
 struct cfi_row {
     struct value_rule cfa;
     struct value_rule base; /* the last CFA that was register + offset */
-    struct value_rule values[X86_COUNT];
+    struct value_rule values[REG_COUNT];
 };
 
 struct execution {
@@ -36,7 +36,7 @@ static bool is_register(struct dwarf_bytes b, struct value_rule *ret, bool *ret_
     *ret_deref = dwarf_left(&b) == 1 && *b.at == DW_OP_deref;
     *ret = (struct value_rule){VALUE_REG, (uint8_t)(op - DW_OP_breg0), 0, (int32_t)offset};
     return !b.bad && dwarf_left(&b) == *ret_deref && op >= DW_OP_breg0 &&
-           op < DW_OP_breg0 + X86_COUNT && offset == (uint64_t)ret->offset;
+           op < DW_OP_breg0 + REG_COUNT && offset == (uint64_t)ret->offset;
 }
 
 /* Is it (((pc & 15) >= N) << 3) + rsp + OFFSET?  The linkers' CFI of the PLT. */
@@ -49,7 +49,7 @@ static bool is_plt(struct dwarf_bytes b, struct value_rule *ret)
     (void)dwarf_u8(&b);
     (void)dwarf_sleb(&b);
     const struct dwarf_bytes base = {rsp, b.at, b.bad};
-    if (!is_register(base, ret, &ignored) || ret->reg != X86_RSP ||
+    if (!is_register(base, ret, &ignored) || ret->reg != REG_SP ||
         dwarf_left(&b) != sizeof before + 1 + sizeof after ||
         memcmp(b.at, before, sizeof before) != 0 ||
         memcmp(b.at + sizeof before + 1, after, sizeof after) != 0)
@@ -112,7 +112,7 @@ static void advance(struct execution *e, uint64_t by)
 
 static void set(struct execution *e, uint64_t reg, struct value_rule value)
 {
-    if (reg < X86_COUNT)
+    if (reg < REG_COUNT)
         e->row.values[reg] = value;
 }
 
@@ -126,14 +126,14 @@ static void set_offset(struct execution *e, uint64_t reg, enum value_kind kind, 
 
 static void set_register(struct execution *e, uint64_t reg, uint64_t other)
 {
-    if (other >= X86_COUNT)
+    if (other >= REG_COUNT)
         dwarf_fail(&e->left);
     set(e, reg, (struct value_rule){VALUE_REG, (uint8_t)other, 0, 0});
 }
 
 static void restore(struct execution *e, uint64_t reg)
 {
-    if (reg < X86_COUNT)
+    if (reg < REG_COUNT)
         e->row.values[reg] = e->initial.values[reg];
 }
 
@@ -156,7 +156,7 @@ static void restore_state(struct execution *e)
 static void define_cfa(struct execution *e, uint64_t reg, uint64_t offset)
 {
     const int32_t offset32 = (int32_t)offset;
-    if (reg >= X86_COUNT || (uint64_t)offset32 != offset)
+    if (reg >= REG_COUNT || (uint64_t)offset32 != offset)
         dwarf_fail(&e->left);
     e->row.cfa = e->row.base = (struct value_rule){VALUE_REG, (uint8_t)reg, 0, offset32};
 }
@@ -285,13 +285,13 @@ static bool run(struct execution *e, const struct dwarf_bytes *program)
     return !e->left.bad;
 }
 
-/* A frame about which nothing is said: a function preserves some registers (psABI §3.2.1). */
+/* A frame about which nothing is said: a function preserves some registers. */
 static struct cfi_row unmentioned(void)
 {
-    static const uint8_t preserved[] = {X86_RBX, X86_RBP, X86_R12, X86_R13, X86_R14, X86_R15};
     struct cfi_row ret = {0};
-    for (size_t i = 0; i < sizeof preserved; i++)
-        ret.values[preserved[i]].kind = VALUE_SAME;
+    for (unsigned reg = 0; reg < REG_COUNT; reg++)
+        if (REGS_PRESERVED & REG_BIT(reg))
+            ret.values[reg].kind = VALUE_SAME;
     return ret;
 }
 

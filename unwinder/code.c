@@ -4,6 +4,8 @@
 #include <gelf.h>
 #include <string.h>
 
+#include "arch/elf_machine.h"
+
 /* How far into a called function a tail jump is looked for.  Such functions are short, and the
  * code beyond may be another function. */
 enum { MAX_TAIL_BYTES = 512, MAX_STUB_BYTES = 16 };
@@ -86,7 +88,7 @@ enum slot_kind {
 static enum slot_kind relocated(struct modules *modules, struct module *holder, const GElf_Shdr *h,
                                 const GElf_Rela *rel, uint64_t near, uint64_t *ret)
 {
-    if (GELF_R_TYPE(rel->r_info) == R_X86_64_RELATIVE) {
+    if (GELF_R_TYPE(rel->r_info) == ELF_RELATIVE) {
         *ret = (uint64_t)rel->r_addend + holder->bias;
         return SLOT_KNOWN;
     }

@@ -34,9 +34,9 @@ static int pop(struct machine *m, uint64_t *ret)
 
 static int push_reg(struct machine *m, uint64_t reg, uint64_t offset)
 {
-    if (reg >= X86_COUNT)
+    if (reg >= REG_COUNT)
         return -EPROTO;
-    if (!(m->in->regs->known & 1U << reg))
+    if (!(m->in->regs->known & REG_BIT(reg)))
         return -ENODATA;
     return push(m, m->in->regs->r[reg] + offset);
 }

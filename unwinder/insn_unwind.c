@@ -1,7 +1,7 @@
 #include "unwinder/insn_unwind.h"
 
 #include <errno.h>
-#include <string.h>
+#include <sys/syscall.h>
 
 #include "base/hash.h"
 
@@ -56,7 +56,7 @@ static struct path take_path(struct insn_search *s)
 static int visit(struct insn_search *s, const struct path *p)
 {
     const uint64_t unknown = UINT64_MAX;
-    uint64_t now = p->rsp_known ? (uint64_t)p->rsp.offset << 8 | p->rsp.reg : unknown;
+    uint64_t now = p->sp_known ? (uint64_t)p->sp.offset << 8 | p->sp.reg : unknown;
     uint64_t before;
     if (map_get(&s->visited, p->at, &before))
         return before == now || before == unknown || now == unknown ? 1 : -ENOENT;
@@ -67,25 +67,15 @@ static int visit(struct insn_search *s, const struct path *p)
 static void count_depth(struct insn_search *s, const struct path *p)
 {
     size_t i = 0;
-    if (!p->rsp_known || p->rsp.reg != X86_RSP)
+    if (!p->sp_known || p->sp.reg != REG_SP)
         return;
-    while (i < s->n_depths && s->depths[i].offset != p->rsp.offset)
+    while (i < s->n_depths && s->depths[i].offset != p->sp.offset)
         i++;
     if (i == MAX_DEPTHS)
         return;
     if (i == s->n_depths)
-        s->depths[s->n_depths++] = (struct depth){p->rsp.offset, 0, *p};
+        s->depths[s->n_depths++] = (struct depth){p->sp.offset, 0, *p};
     s->depths[i].n++;
-}
-
-/* Writes the operand of the return instruction I: the bytes that it pops behind the return
- * address. */
-static int return_from(const struct insn_search *s, const struct insn *i, uint16_t *popped)
-{
-    *popped = 0;
-    if (i->op[0] == 0xc2)
-        memcpy(popped, i->op + 1, sizeof *popped);
-    return s->goal == NO_GOAL ? 0 : 1;
 }
 
 /* Follows P to its end.  Returns 0: it came to the goal, or to a return instruction, which takes
@@ -124,7 +114,8 @@ static int follow(struct insn_search *s, struct path *p, uint16_t *popped)
             p->calls++;
             return add_path(s, p) < 0 ? -ENOENT : 1;
         case PATH_RETURNS:
-            return return_from(s, &i, popped);
+            *popped = insn_return_pops(&i);
+            return s->goal == NO_GOAL ? 0 : 1;
         case PATH_ENDS:
             return 1;
         }
@@ -155,7 +146,7 @@ static int find_path(code_reader read, void *ctx, uint64_t start, uint64_t goal,
 
 static bool is_callee_saved(int reg)
 {
-    return reg == X86_RBX || reg == X86_RBP || (reg >= X86_R12 && reg <= X86_R15);
+    return REGS_PRESERVED >> reg & 1;
 }
 
 /* ---- out ---- */
@@ -168,9 +159,9 @@ static struct value_rule restored_value(const struct path *p, int reg)
     const struct place *pushed = &p->pushed[reg];
     struct value_rule undefined = {VALUE_UNDEFINED, 0, 0, 0};
     struct value_rule same = {VALUE_SAME, 0, 0, 0};
-    if (!(p->restored & 1U << reg))
+    if (!(p->restored & REG_BIT(reg)))
         return same;
-    if (slot->reg == X86_RSP && slot->offset < 0)
+    if (slot->reg == REG_SP && slot->offset < 0)
         return pushed->reg == slot->reg && pushed->offset == slot->offset ? same : undefined;
     if (slot->offset != (int32_t)slot->offset)
         return undefined;
@@ -180,20 +171,20 @@ static struct value_rule restored_value(const struct path *p, int reg)
 /* P is at a return instruction that takes POPPED more bytes off the stack. */
 static int rule_of_return(const struct path *p, uint16_t popped, struct rule *ret)
 {
-    if (!p->rsp_known || p->rsp.offset < 0 || p->rsp.offset > MAX_FRAME)
+    if (!p->sp_known || p->sp.offset < 0 || p->sp.offset > MAX_FRAME)
         return -ENOENT;
-    int32_t top = (int32_t)p->rsp.offset;
-    struct rule rule = {.cfa = {VALUE_REG, p->rsp.reg, 0, top + 8}};
-    for (int reg = 0; reg < X86_COUNT; reg++) {
+    int32_t top = (int32_t)p->sp.offset;
+    struct rule rule = {.cfa = {VALUE_REG, p->sp.reg, 0, top + 8}};
+    for (int reg = 0; reg < REG_COUNT; reg++) {
         if (!is_callee_saved(reg))
             continue;
         rule.values[reg] = restored_value(p, reg);
-        rule.preserved |= (uint32_t)(rule.values[reg].kind == VALUE_SAME) << reg;
-        rule.saved |= (uint32_t)(rule.values[reg].kind == VALUE_AT_REG) << reg;
+        rule.preserved |= (reg_set)(rule.values[reg].kind == VALUE_SAME) << reg;
+        rule.saved |= (reg_set)(rule.values[reg].kind == VALUE_AT_REG) << reg;
     }
-    rule.values[X86_RSP] = (struct value_rule){VALUE_CFA, 0, 0, popped};
-    rule.values[X86_PC] = (struct value_rule){VALUE_AT_CFA, 0, 0, -8};
-    rule.saved |= 1U << X86_RSP | 1U << X86_PC;
+    rule.values[REG_SP] = (struct value_rule){VALUE_CFA, 0, 0, popped};
+    rule.values[REG_PC] = (struct value_rule){VALUE_AT_CFA, 0, 0, -8};
+    rule.saved |= REG_BIT(REG_SP) | REG_BIT(REG_PC);
     *ret = rule;
     return 0;
 }
@@ -211,26 +202,25 @@ int insn_unwind_to_return(code_reader read, void *ctx, uint64_t pc, struct rule 
 /* The rule for the caller's REG where P, which began with the function, has arrived. */
 static struct value_rule saved_value(const struct path *p, int reg)
 {
-    if (p->saved & 1U << reg) {
+    if (p->saved & REG_BIT(reg)) {
         int64_t offset = p->saved_at[reg].offset - 8;
-        if (p->saved_at[reg].reg == X86_RSP && offset == (int32_t)offset)
+        if (p->saved_at[reg].reg == REG_SP && offset == (int32_t)offset)
             return (struct value_rule){VALUE_AT_CFA, 0, 0, (int32_t)offset};
         return (struct value_rule){VALUE_UNDEFINED, 0, 0, 0};
     }
-    bool changed = p->changed & 1U << reg;
+    bool changed = p->changed & REG_BIT(reg);
     return (struct value_rule){changed ? VALUE_UNDEFINED : VALUE_SAME, 0, 0, 0};
 }
 
 /* The register that gives the CFA: rsp, or rbp where rsp was lowered by an unknown amount. */
 static int cfa_of_entry(const struct path *p, struct value_rule *ret)
 {
-    bool by_rsp = p->rsp_known && p->rsp.reg == X86_RSP;
-    bool by_rbp = p->rbp_known && p->rbp.reg == X86_RSP;
-    const struct place *from = by_rsp ? &p->rsp : &p->rbp;
+    bool by_rsp = p->sp_known && p->sp.reg == REG_SP;
+    bool by_rbp = p->fp_known && p->fp.reg == REG_SP;
+    const struct place *from = by_rsp ? &p->sp : &p->fp;
     if ((!by_rsp && !by_rbp) || from->offset > 0 || from->offset < -MAX_FRAME)
         return -ENOENT;
-    *ret =
-        (struct value_rule){VALUE_REG, by_rsp ? X86_RSP : X86_RBP, 0, (int32_t)(8 - from->offset)};
+    *ret = (struct value_rule){VALUE_REG, by_rsp ? REG_SP : REG_FP, 0, (int32_t)(8 - from->offset)};
     return 0;
 }
 
@@ -240,16 +230,16 @@ static int rule_of_entry(const struct path *p, struct rule *ret)
     struct rule rule = {0};
     if (cfa_of_entry(p, &rule.cfa) < 0)
         return -ENOENT;
-    for (int reg = 0; reg < X86_COUNT; reg++) {
+    for (int reg = 0; reg < REG_COUNT; reg++) {
         if (!is_callee_saved(reg))
             continue;
         rule.values[reg] = saved_value(p, reg);
-        rule.preserved |= (uint32_t)(rule.values[reg].kind == VALUE_SAME) << reg;
-        rule.saved |= (uint32_t)(rule.values[reg].kind == VALUE_AT_CFA) << reg;
+        rule.preserved |= (reg_set)(rule.values[reg].kind == VALUE_SAME) << reg;
+        rule.saved |= (reg_set)(rule.values[reg].kind == VALUE_AT_CFA) << reg;
     }
-    rule.values[X86_RSP] = (struct value_rule){VALUE_CFA, 0, 0, 0};
-    rule.values[X86_PC] = (struct value_rule){VALUE_AT_CFA, 0, 0, -8};
-    rule.saved |= 1U << X86_RSP | 1U << X86_PC;
+    rule.values[REG_SP] = (struct value_rule){VALUE_CFA, 0, 0, 0};
+    rule.values[REG_PC] = (struct value_rule){VALUE_AT_CFA, 0, 0, -8};
+    rule.saved |= REG_BIT(REG_SP) | REG_BIT(REG_PC);
     *ret = rule;
     return 0;
 }
@@ -282,40 +272,22 @@ int insn_unwind_usual(code_reader read, void *ctx, uint64_t start, struct rule *
 
 /* ---- nowhere ---- */
 
-/* The immediate of mov eax, N, or of mov al, N behind what cleared it; else −1. */
-static int loads_call_number(const struct insn *i)
-{
-    bool whole = i->op[0] == 0xb8 && i->len == 5 && !i->rex;
-    bool by_rm = i->op[0] == 0xc7 && i->len == 6 && i->op[1] == 0xc0;
-    bool low = i->op[0] == 0xb0 && i->len == 2;
-    if (!whole && !by_rm && !low)
-        return -1;
-    return i->op[i->len - (low ? 1 : 4)];
-}
-
-/* Does I begin another function, as behind a call that never returns: padding, endbr64, push? */
-static bool begins_function(const struct insn *i)
-{
-    bool nop = i->op[0] == 0x90 || (i->op[0] == 0x0f && i->len >= 2 && (i->op[1] & 0xfe) == 0x1e);
-    return nop || (i->op[0] & 0xf8) == 0x50 || i->op[0] == 0x68 || i->op[0] == 0x6a;
-}
-
 bool insn_unwind_is_exit(code_reader read, void *ctx, uint64_t pc)
 {
-    enum { MAX_STEPS = 16, HLT = 0xf4, SYSCALL = 0x05, NR_EXIT = 60, NR_EXIT_GROUP = 231 };
+    enum { MAX_STEPS = 16 };
     struct code_window code = {.read = read, .ctx = ctx};
     struct path p = path_begin(pc);
     struct insn i;
     int number = -1;
     for (unsigned n = 0; n < MAX_STEPS && code_window_decode(&code, p.at, &i); n++) {
-        int loaded = loads_call_number(&i);
-        if (i.op[0] == HLT)
+        int loaded = insn_loads_call_number(&i);
+        if (insn_halts(&i))
             return true;
-        if (i.op[0] == 0x0f && i.len == 2 && i.op[1] == SYSCALL)
-            return number == NR_EXIT || number == NR_EXIT_GROUP;
+        if (insn_calls_kernel(&i))
+            return number == SYS_exit || number == SYS_exit_group;
         enum path_effect effect = path_apply(&p, &i);
         if (effect == PATH_RETURNS || effect == PATH_ENDS || effect == PATH_JUMPS ||
-            begins_function(&i))
+            insn_begins_function(&i))
             return false;
         number = loaded >= 0 ? loaded : number;
         p.at = i.next;

@@ -75,7 +75,7 @@ static int apply(struct walk *w, const struct rule *rule, struct regs *caller)
 {
     struct native_frame *f = walk_last(w);
     int r = rule_apply(rule, &f->regs, &w->view, &f->cfa, caller);
-    if (r == 0 && caller->r[X86_RSP] > f->sp && is_returned_to(w, caller->r[X86_PC]))
+    if (r == 0 && caller->r[REG_SP] > f->sp && is_returned_to(w, caller->r[REG_PC]))
         return 0;
     f->cfa = 0;
     return r == -ENODATA ? r : -ENOENT;
@@ -125,7 +125,7 @@ static bool is_usual(struct walk *w, const struct cached_rule *cached, struct re
     const struct native_frame *f = walk_last(w);
     struct rule rule;
     return rule_cache_usual(w->rules, cached, &rule) == 0 && apply(w, &rule, caller) == 0 &&
-           walk_may_enter(w, caller->r[X86_PC], f->pc, cached->entry) != CALL_ELSEWHERE;
+           walk_may_enter(w, caller->r[REG_PC], f->pc, cached->entry) != CALL_ELSEWHERE;
 }
 
 /* Does the path from where the last frame's function seems to begin lead to a call that may lead
@@ -137,7 +137,7 @@ static bool seems_to_begin(struct walk *w, const struct cached_rule *cached, str
     return cached->begin &&
            rule_cache_insn_from_entry(w->rules, cached->begin, f->pc, &rule) == 0 &&
            apply(w, &rule, caller) == 0 &&
-           walk_may_enter(w, caller->r[X86_PC], f->pc, 0) != CALL_ELSEWHERE;
+           walk_may_enter(w, caller->r[REG_PC], f->pc, 0) != CALL_ELSEWHERE;
 }
 
 /* Looks for the caller of the last frame, whose instructions lead nowhere, or to a call of
@@ -166,7 +166,7 @@ bool walk_by_code(struct walk *w, struct cached_rule *cached, struct regs *calle
     if (rule_cache_insn_unwind(w->rules, cached, f->pc))
         r = apply(w, cached->rule, caller);
     bool doubtful =
-        r < 0 || walk_may_enter(w, caller->r[X86_PC], f->pc, cached->entry) == CALL_ELSEWHERE;
+        r < 0 || walk_may_enter(w, caller->r[REG_PC], f->pc, cached->entry) == CALL_ELSEWHERE;
     struct regs other;
     uint64_t cfa = f->cfa;
     if (doubtful && find_other(w, cached, &other)) {
@@ -176,7 +176,7 @@ bool walk_by_code(struct walk *w, struct cached_rule *cached, struct regs *calle
     f->cfa = cfa;
     w->out->lacked_registers |= r == -ENODATA;
     if (r == 0 && !f->begin)
-        f->begin = begin_by_call(w, f, caller->r[X86_PC]);
+        f->begin = begin_by_call(w, f, caller->r[REG_PC]);
     return r == 0;
 }
 

@@ -15,7 +15,7 @@ static bool starts_as_function(struct walk *w, uint64_t function)
 {
     const struct cached_rule *start = walk_rule(w, function, false);
     const struct value_rule *cfa = &start->rule->cfa;
-    return start->found && cfa->kind == VALUE_REG && cfa->reg == X86_RSP && cfa->offset == 8;
+    return start->found && cfa->kind == VALUE_REG && cfa->reg == REG_SP && cfa->offset == 8;
 }
 
 static const struct prologue *prologue_of(struct walk *w, struct cached_rule *rule)
@@ -62,7 +62,7 @@ static bool drap_agrees(struct walk *w, uint64_t rbp, uint64_t cfa)
 static bool is_rbp_frame(const struct rule *rule, const struct prologue *p)
 {
     const struct value_rule *cfa = &rule->cfa;
-    if (cfa->reg != X86_RBP)
+    if (cfa->reg != REG_FP)
         return false;
     return p->is_drap ? cfa->kind == VALUE_AT_REG : cfa->kind == VALUE_REG && cfa->offset == 16;
 }
@@ -88,20 +88,20 @@ static int try_rbp(struct walk *w, const struct cached_rule *rule, uint64_t rbp,
 {
     const struct native_frame *f = walk_last(w);
     ret->regs = f->regs;
-    ret->regs.r[X86_RBP] = rbp;
-    ret->regs.known |= 1U << X86_RBP;
+    ret->regs.r[REG_FP] = rbp;
+    ret->regs.known |= REG_BIT(REG_FP);
     int r = rule_apply(rule->rule, &ret->regs, &w->view, &ret->cfa, &ret->caller);
     if (r == -ERANGE)
         return r;
     if (r < 0 || ret->cfa <= f->sp || (rule->prologue.is_drap && !drap_agrees(w, rbp, ret->cfa)) ||
-        (rule->prologue.align && !may_return_to(w, ret->caller.r[X86_PC])))
+        (rule->prologue.align && !may_return_to(w, ret->caller.r[REG_PC])))
         return -ENOENT;
-    ret->caller_rule = walk_rule(w, ret->caller.r[X86_PC], true);
+    ret->caller_rule = walk_rule(w, ret->caller.r[REG_PC], true);
     if (!ret->caller_rule->found)
         return -ENOENT;
     ret->target_check = ret->caller_rule->rule->is_signal
                             ? CALL_TO_IT
-                            : check_call_target(w, ret->caller.r[X86_PC], rule->function);
+                            : check_call_target(w, ret->caller.r[REG_PC], rule->function);
     return ret->target_check == CALL_ELSEWHERE ? -ENOENT : 0;
 }
 
@@ -134,9 +134,9 @@ static bool caller_agrees(struct walk *w, const struct rbp_candidate *c)
     struct cached_rule *rule = c->caller_rule;
     const struct prologue *p = prologue_of(w, rule);
     const struct regs *caller = &c->caller;
-    return p && is_rbp_frame(rule->rule, p) && caller->known & 1U << X86_RBP &&
-           caller->r[X86_PC] - rule->function > p->end &&
-           prologue_fits(p, caller->r[X86_RSP], caller->r[X86_RBP]);
+    return p && is_rbp_frame(rule->rule, p) && caller->known & REG_BIT(REG_FP) &&
+           caller->r[REG_PC] - rule->function > p->end &&
+           prologue_fits(p, caller->r[REG_SP], caller->r[REG_FP]);
 }
 
 /* Only where a thread was found: no call is made there. */
@@ -151,7 +151,7 @@ enum unwind_end walk_recover_fp(struct walk *w, struct cached_rule *rule)
 {
     struct native_frame *f = walk_last(w);
     const struct prologue *p = prologue_of(w, rule);
-    if (f->regs.known & 1U << X86_RBP || !p || !is_rbp_frame(rule->rule, p) ||
+    if (f->regs.known & REG_BIT(REG_FP) || !p || !is_rbp_frame(rule->rule, p) ||
         f->pc - rule->function < p->end || is_in_epilogue(w, f))
         return UNWIND_NEEDS_REGS;
     struct rbp_candidate c;

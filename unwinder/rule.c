@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "arch/signal_frame.h"
 #include "unwinder/expression.h"
 
 static bool is_expression(const struct value_rule *value)
@@ -12,57 +13,54 @@ static bool is_expression(const struct value_rule *value)
 void rule_complete(struct rule *rule)
 {
     /* The stack pointer of a caller is the CFA unless CFI says otherwise. */
-    if (rule->values[X86_RSP].kind <= VALUE_SAME)
-        rule->values[X86_RSP] = (struct value_rule){.kind = VALUE_CFA};
+    if (rule->values[REG_SP].kind <= VALUE_SAME)
+        rule->values[REG_SP] = (struct value_rule){.kind = VALUE_CFA};
     /* A frame that returns to its own pc is no frame. */
-    if (rule->values[X86_PC].kind == VALUE_SAME)
-        rule->values[X86_PC].kind = VALUE_UNDEFINED;
-    rule->is_root = rule->values[X86_PC].kind == VALUE_UNDEFINED;
+    if (rule->values[REG_PC].kind == VALUE_SAME)
+        rule->values[REG_PC].kind = VALUE_UNDEFINED;
+    rule->is_root = rule->values[REG_PC].kind == VALUE_UNDEFINED;
     rule->has_expressions = is_expression(&rule->cfa);
-    for (unsigned reg = 0; reg < X86_COUNT; reg++) {
+    for (unsigned reg = 0; reg < REG_COUNT; reg++) {
         if (rule->values[reg].kind == VALUE_SAME)
-            rule->preserved |= 1U << reg;
+            rule->preserved |= REG_BIT(reg);
         else if (rule->values[reg].kind != VALUE_UNDEFINED)
-            rule->saved |= 1U << reg;
+            rule->saved |= REG_BIT(reg);
         rule->has_expressions |= is_expression(&rule->values[reg]);
     }
 }
 
 struct rule rule_sigreturn(void)
 {
-    /* struct ucontext lies at rsp; these are its registers in order. */
-    enum { UC_GREGS = 40 };
-    static const uint8_t order[] = {8,       9,       10,      11,      12,      13,
-                                    14,      15,      X86_RDI, X86_RSI, X86_RBP, X86_RBX,
-                                    X86_RDX, X86_RAX, X86_RCX, X86_RSP, X86_PC};
-    struct rule rule = {.is_signal = true, .saved = (1U << X86_COUNT) - 1};
-    for (size_t i = 0; i < sizeof order; i++)
-        rule.values[order[i]] =
-            (struct value_rule){VALUE_AT_REG, X86_RSP, 0, (int32_t)(UC_GREGS + i * 8)};
-    rule.cfa = rule.values[X86_RSP];
+    struct signal_register registers[REG_COUNT];
+    struct rule rule = {.is_signal = true};
+    for (size_t n = signal_registers(registers), i = 0; i < n; i++) {
+        uint8_t reg = registers[i].reg;
+        rule.values[reg] = (struct value_rule){VALUE_AT_REG, REG_SP, 0, registers[i].offset};
+        rule.saved |= REG_BIT(reg);
+    }
+    rule.cfa = rule.values[REG_SP];
     return rule;
 }
 
 struct rule rule_clone_return(void)
 {
-    static const uint8_t kept[] = {X86_RBX, X86_RBP, X86_R12, X86_R13, X86_R14, X86_R15};
     struct rule rule = {
-        .cfa = {.kind = VALUE_REG, .reg = X86_RSP, .offset = 8},
-        .values[X86_PC] = {.kind = VALUE_AT_CFA, .offset = -8},
-        .values[X86_RSP] = {.kind = VALUE_CFA},
-        .saved = 1U << X86_PC | 1U << X86_RSP,
+        .cfa = {.kind = VALUE_REG, .reg = REG_SP, .offset = 8},
+        .values[REG_PC] = {.kind = VALUE_AT_CFA, .offset = -8},
+        .values[REG_SP] = {.kind = VALUE_CFA},
+        .saved = REG_BIT(REG_PC) | REG_BIT(REG_SP),
+        .preserved = REGS_PRESERVED,
         .is_clone = true,
     };
-    for (size_t i = 0; i < sizeof kept; i++) {
-        rule.values[kept[i]].kind = VALUE_SAME;
-        rule.preserved |= 1U << kept[i];
-    }
+    for (unsigned reg = 0; reg < REG_COUNT; reg++)
+        if (REGS_PRESERVED & REG_BIT(reg))
+            rule.values[reg].kind = VALUE_SAME;
     return rule;
 }
 
 static int reg_plus(const struct regs *regs, const struct value_rule *value, uint64_t *ret)
 {
-    if (!(regs->known & 1U << value->reg))
+    if (!(regs->known & REG_BIT(value->reg)))
         return -ENODATA;
     *ret = regs->r[value->reg] + (uint64_t)(int64_t)value->offset;
     return 0;
@@ -74,9 +72,9 @@ static int plt_cfa(const struct regs *regs, const struct value_rule *value, uint
     int r = reg_plus(regs, value, &cfa);
     if (r < 0)
         return r;
-    if (!(regs->known & 1U << X86_PC))
+    if (!(regs->known & REG_BIT(REG_PC)))
         return -ENODATA;
-    *ret = cfa + ((regs->r[X86_PC] & 15) >= value->n ? 8 : 0);
+    *ret = cfa + ((regs->r[REG_PC] & 15) >= value->n ? 8 : 0);
     return 0;
 }
 
@@ -142,8 +140,8 @@ int rule_cfa(const struct rule *rule, const struct regs *frame, struct stack_vie
  * Snapshots need not hold that slot. */
 static bool is_popped(const struct value_rule *value, const struct expression_input *in)
 {
-    return value->kind == VALUE_AT_CFA && in->regs->known & 1U << X86_RSP &&
-           in->cfa + (uint64_t)(int64_t)value->offset < in->regs->r[X86_RSP];
+    return value->kind == VALUE_AT_CFA && in->regs->known & REG_BIT(REG_SP) &&
+           in->cfa + (uint64_t)(int64_t)value->offset < in->regs->r[REG_SP];
 }
 
 int rule_apply(const struct rule *rule, const struct regs *frame, struct stack_view *view,
@@ -156,15 +154,15 @@ int rule_apply(const struct rule *rule, const struct regs *frame, struct stack_v
     *ret_cfa = in.cfa;
     *caller = *frame;
     caller->known = frame->known & rule->preserved;
-    for (uint32_t left = rule->saved; left; left &= left - 1) {
-        unsigned reg = (unsigned)__builtin_ctz(left);
+    for (reg_set left = rule->saved; left; left &= left - 1) {
+        unsigned reg = (unsigned)__builtin_ctzll(left);
         uint64_t value = frame->r[reg];
         r = value_of(rule, &rule->values[reg], &in, &value);
-        if (r < 0 && (reg == X86_PC || reg == X86_RSP))
+        if (r < 0 && (reg == REG_PC || reg == REG_SP))
             return r;
-        if (r == 0 || (is_popped(&rule->values[reg], &in) && frame->known & 1U << reg)) {
+        if (r == 0 || (is_popped(&rule->values[reg], &in) && frame->known & REG_BIT(reg))) {
             caller->r[reg] = r == 0 ? value : frame->r[reg];
-            caller->known |= 1U << reg;
+            caller->known |= REG_BIT(reg);
         }
     }
     return 0;

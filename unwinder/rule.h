@@ -31,12 +31,12 @@ struct value_rule {
 
 struct rule {
     struct value_rule cfa;
-    struct value_rule values[X86_COUNT];
-    uint32_t preserved; /* mask: bit n is set if values[n] is VALUE_SAME */
-    uint32_t saved;     /* bit n is set if values[n] is neither that nor VALUE_UNDEFINED */
-    bool is_signal;     /* a signal trampoline: its caller was interrupted, it did not call */
-    bool is_root;       /* the return address is undefined: the thread starts here */
-    bool is_clone;      /* behind the system call of clone: the same if the thread is the new one */
+    struct value_rule values[REG_COUNT];
+    reg_set preserved; /* bit n is set if values[n] is VALUE_SAME */
+    reg_set saved;     /* bit n is set if values[n] is neither that nor VALUE_UNDEFINED */
+    bool is_signal;    /* a signal trampoline: its caller was interrupted, it did not call */
+    bool is_root;      /* the return address is undefined: the thread starts here */
+    bool is_clone;     /* behind the system call of clone: the same if the thread is the new one */
     bool has_expressions;
     const uint8_t *bytes; /* that hold the expressions; borrowed */
     uint64_t bias;        /* what is added to addresses in expressions: where the code is mapped */
@@ -44,8 +44,7 @@ struct rule {
 
 /* Fills what follows from the cfa and the values. */
 void rule_complete(struct rule *rule);
-/* The rule of a signal trampoline, whose frame is the kernel's struct rt_sigframe.
- * Source: Linux arch/x86/include/uapi/asm/sigcontext.h, ucontext.h. */
+/* The rule of a signal trampoline (arch/signal_frame.h). */
 struct rule rule_sigreturn(void);
 /* The rule behind clone's system call, for the caller of clone. */
 struct rule rule_clone_return(void);

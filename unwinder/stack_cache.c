@@ -115,8 +115,8 @@ static uint64_t find_same(const struct cached_stack *last, const struct snapshot
 static bool same_registers(const struct regs *a, const struct regs *b)
 {
     bool same = a->known == b->known;
-    for (unsigned i = 0; same && i < X86_COUNT; i++)
-        same = !(a->known & 1U << i) || a->r[i] == b->r[i];
+    for (unsigned i = 0; same && i < REG_COUNT; i++)
+        same = !(a->known & REG_BIT(i)) || a->r[i] == b->r[i];
     return same;
 }
 

@@ -28,11 +28,10 @@ static bool could_be_return(struct walk *w, const struct native_frame *f, uint64
 static enum unwind_end try_return(struct walk *w, uint64_t addr, uint64_t word)
 {
     struct regs caller = walk_last(w)->regs;
-    caller.r[X86_PC] = word;
-    caller.r[X86_RSP] = addr + 8;
-    caller.known &= 1U << X86_RBX | 1U << X86_RBP | 1U << X86_R12 | 1U << X86_R13 | 1U << X86_R14 |
-                    1U << X86_R15;
-    const uint32_t position = 1U << X86_PC | 1U << X86_RSP;
+    caller.r[REG_PC] = word;
+    caller.r[REG_SP] = addr + 8;
+    caller.known &= REGS_PRESERVED;
+    const reg_set position = REG_BIT(REG_PC) | REG_BIT(REG_SP);
     const bool nothing_else = !caller.known;
     caller.known |= position;
     enum unwind_end end = walk_try(w, &caller, true, FRAME_GUESSED);
@@ -72,9 +71,9 @@ static enum unwind_end follow_records(struct walk *w)
     enum { MAX_RECORDS = 256, MAX_FRAME_BYTES = 1 << 20, RECORD_BYTES = 16 };
     const size_t at = w->out->n - 1;
     const struct native_frame f = w->out->frames[at];
-    uint64_t record = f.regs.r[X86_RBP];
+    uint64_t record = f.regs.r[REG_FP];
     uint64_t last = f.sp;
-    if (!(f.regs.known & 1U << X86_RBP) || modules_find(w->modules, f.pc))
+    if (!(f.regs.known & REG_BIT(REG_FP)) || modules_find(w->modules, f.pc))
         return UNWIND_NO_CFI;
     for (unsigned i = 0; i < MAX_RECORDS && record - last < MAX_FRAME_BYTES; i++) {
         uint64_t outer;
@@ -83,10 +82,10 @@ static enum unwind_end follow_records(struct walk *w)
         if (stack_view_u64(&w->view, record, &outer) < 0 ||
             stack_view_u64(&w->view, record + sizeof outer, &word) < 0)
             break;
-        struct regs caller = {.known = 1U << X86_PC | 1U << X86_RSP | 1U << X86_RBP};
-        caller.r[X86_PC] = word;
-        caller.r[X86_RSP] = record + RECORD_BYTES;
-        caller.r[X86_RBP] = outer;
+        struct regs caller = {.known = REG_BIT(REG_PC) | REG_BIT(REG_SP) | REG_BIT(REG_FP)};
+        caller.r[REG_PC] = word;
+        caller.r[REG_SP] = record + RECORD_BYTES;
+        caller.r[REG_FP] = outer;
         if (could_be_return(w, &f, word, false) &&
             walk_try(w, &caller, true, FRAME_GUESSED) == UNWIND_DONE) {
             w->out->frames[at].cfa = record + RECORD_BYTES;

@@ -124,11 +124,11 @@ static bool known_regs(const struct known_frame *k, const struct cached_rule *ru
                        struct regs *ret)
 {
     const struct value_rule *cfa = &rule->rule->cfa;
-    if (!rule->found || cfa->kind != VALUE_REG || (cfa->reg != X86_RSP && cfa->reg != X86_RBP))
+    if (!rule->found || cfa->kind != VALUE_REG || (cfa->reg != REG_SP && cfa->reg != REG_FP))
         return false;
-    *ret = (struct regs){.known = 1U << X86_PC | 1U << X86_RSP | 1U << cfa->reg};
-    ret->r[X86_PC] = k->pc;
-    ret->r[X86_RSP] = k->sp;
+    *ret = (struct regs){.known = REG_BIT(REG_PC) | REG_BIT(REG_SP) | REG_BIT(cfa->reg)};
+    ret->r[REG_PC] = k->pc;
+    ret->r[REG_SP] = k->sp;
     ret->r[cfa->reg] = k->cfa - (uint64_t)(int64_t)cfa->offset;
     return true;
 }

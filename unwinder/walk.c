@@ -85,8 +85,8 @@ static bool add_frame(struct walk *w, const struct regs *regs, bool is_call, enu
     if (out->n >= out->capacity || out->n >= UNWIND_MAX_FRAMES)
         return false;
     out->frames[out->n++] = (struct native_frame){
-        .pc = regs->r[X86_PC],
-        .sp = regs->r[X86_RSP],
+        .pc = regs->r[REG_PC],
+        .sp = regs->r[REG_SP],
         .regs = *regs,
         .is_call = is_call,
         .trust = trust,
@@ -114,8 +114,8 @@ static bool progresses(struct walk *w, const struct rule *rule, uint64_t sp, uin
 {
     if (caller_sp > sp)
         return true;
-    bool may_switch = rule->is_signal || rule->cfa.reg != X86_RSP;
-    bool has_left = caller_sp == sp && rule->values[X86_PC].kind == VALUE_REG;
+    bool may_switch = rule->is_signal || rule->cfa.reg != REG_SP;
+    bool has_left = caller_sp == sp && rule->values[REG_PC].kind == VALUE_REG;
     return (may_switch || has_left) && switches_stack(w);
 }
 
@@ -134,8 +134,8 @@ static struct cached_rule *rule_of(struct walk *w, const struct native_frame *f)
 static bool is_new_thread(struct walk *w, const struct native_frame *f)
 {
     uint64_t word, ignored;
-    if (f->regs.known & 1U << X86_RAX)
-        return f->regs.r[X86_RAX] == 0;
+    if (f->regs.known & REG_BIT(REG_RESULT))
+        return f->regs.r[REG_RESULT] == 0;
     return stack_view_u64(&w->view, f->sp, &word) < 0 || walk_call(w, word, &ignored) == CALL_NONE;
 }
 
@@ -144,11 +144,10 @@ static bool is_new_thread(struct walk *w, const struct native_frame *f)
  * Go's goexit is one. */
 static bool is_planted(struct walk *w, const struct native_frame *f)
 {
-    enum { NOP = 0x90 };
-    uint8_t before;
+    uint8_t before[NOP_BYTES];
     uint64_t ignored;
-    return f->is_call && code_read(w->modules, f->pc - 1, &before, sizeof before) == 0 &&
-           before == NOP && walk_call(w, f->pc, &ignored) == CALL_NONE;
+    return f->is_call && code_read(w->modules, f->pc - NOP_BYTES, before, sizeof before) == 0 &&
+           code_is_nop(before) && walk_call(w, f->pc, &ignored) == CALL_NONE;
 }
 
 /* The return address that RULE found for the last frame is 0.  The maker of a stack may have put
@@ -159,8 +158,8 @@ static bool is_first_function(struct walk *w, const struct rule *rule, const str
 {
     enum { PAGE_BYTES = 4096, TOP_BYTES = 24 };
     const struct native_frame *f = walk_last(w);
-    bool no_outer_frame = rule->cfa.kind == VALUE_REG && rule->cfa.reg == X86_RSP &&
-                          caller->known & 1U << X86_RBP && caller->r[X86_RBP] == 0;
+    bool no_outer_frame = rule->cfa.kind == VALUE_REG && rule->cfa.reg == REG_SP &&
+                          caller->known & REG_BIT(REG_FP) && caller->r[REG_FP] == 0;
     return no_outer_frame || -f->cfa % PAGE_BYTES <= TOP_BYTES || is_planted(w, f);
 }
 
@@ -232,10 +231,10 @@ static int step(struct walk *w, bool first, struct regs *caller, enum frame_trus
         return end_at_root(w, end);
     }
     int r = apply(w, rule, f, caller);
-    bool has_caller = r == 0 && progresses(w, rule, f->sp, caller->r[X86_RSP]);
+    bool has_caller = r == 0 && progresses(w, rule, f->sp, caller->r[REG_SP]);
     /* A pc of 0 behind a signal is where the signal came: a call of nothing, whose caller's
      * address lies at its sp. */
-    if (has_caller && (caller->r[X86_PC] != 0 || rule->is_signal))
+    if (has_caller && (caller->r[REG_PC] != 0 || rule->is_signal))
         return 0;
     if (has_caller)
         *end = is_first_function(w, rule, caller) ? UNWIND_DONE : UNWIND_NO_CFI;

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/syscall.h>
 
+#include "arch/syscalls.h"
 #include "base/alloc.h"
 #include "target/proc.h"
 #include "waits/peer_find.h"

@@ -1,7 +1,5 @@
 #include "waits/peer_find.h"
 
-#include <sys/syscall.h>
-
 #include "arch/syscalls.h"
 #include "waits/time_out.h"
 

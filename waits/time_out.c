@@ -2,10 +2,10 @@
 
 #include <linux/futex.h>
 #include <stddef.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
 
+#include "arch/syscalls.h"
 #include "base/clock.h"
 
 /* How an argument says when the call ends. */

@@ -92,11 +92,11 @@ static bool stack_operand(const struct path *p, const struct insn *i, struct pla
     unsigned mod = i->op[1] >> 6;
     size_t disp = mod == 1 ? 1 : mod == 2 ? 4 : 0;
     bool no_index = i->len >= 3 && i->op[2] == 0x24 && !(i->rex & 2); /* with REX.X it is r12 */
-    bool by_rsp = modrm_rm(i) == MACHINE_RSP && no_index && p->rsp_known;
-    bool by_rbp = modrm_rm(i) == MACHINE_RBP && mod != 0 && p->rbp_known;
+    bool by_rsp = modrm_rm(i) == MACHINE_RSP && no_index && p->sp_known;
+    bool by_rbp = modrm_rm(i) == MACHINE_RBP && mod != 0 && p->fp_known;
     if (mod == 3 || !(by_rsp || by_rbp))
         return false;
-    *ret = by_rsp ? p->rsp : p->rbp;
+    *ret = by_rsp ? p->sp : p->fp;
     ret->offset += disp ? last_operand(i, disp) : 0;
     return true;
 }
@@ -134,10 +134,10 @@ struct path path_begin(uint64_t at)
 {
     return (struct path){
         .at = at,
-        .rsp = {X86_RSP, 0},
-        .rbp = {X86_RBP, 0},
-        .rsp_known = true,
-        .rbp_known = true,
+        .sp = {X86_RSP, 0},
+        .fp = {X86_RBP, 0},
+        .sp_known = true,
+        .fp_known = true,
     };
 }
 
@@ -149,15 +149,15 @@ static bool same_place(const struct place *a, const struct place *b)
 static void restore(struct path *p, unsigned machine_reg, const struct place *from)
 {
     uint8_t reg = dwarf_number[machine_reg];
-    p->restored |= 1U << reg;
+    p->restored |= REG_BIT(reg);
     p->slots[reg] = *from;
     if (reg == X86_RBP)
-        p->rbp_known = false;
-    if (p->saved & 1U << reg && same_place(from, &p->saved_at[reg])) {
-        p->saved &= ~(1U << reg);
-        p->changed &= ~(1U << reg);
+        p->fp_known = false;
+    if (p->saved & REG_BIT(reg) && same_place(from, &p->saved_at[reg])) {
+        p->saved &= ~REG_BIT(reg);
+        p->changed &= ~REG_BIT(reg);
     } else {
-        p->changed |= 1U << reg;
+        p->changed |= REG_BIT(reg);
     }
 }
 
@@ -165,9 +165,9 @@ static void restore(struct path *p, unsigned machine_reg, const struct place *fr
 static void save(struct path *p, unsigned machine_reg, const struct place *at)
 {
     uint8_t reg = dwarf_number[machine_reg];
-    if ((p->saved | p->changed) & 1U << reg)
+    if ((p->saved | p->changed) & REG_BIT(reg))
         return;
-    p->saved |= 1U << reg;
+    p->saved |= REG_BIT(reg);
     p->saved_at[reg] = *at;
 }
 
@@ -176,38 +176,38 @@ static void save(struct path *p, unsigned machine_reg, const struct place *at)
 static bool is_at_return_address(const struct path *p)
 {
     const struct place *rbp = &p->slots[X86_RBP];
-    return p->restored & 1U << X86_RBP && rbp->reg == X86_RBP && rbp->offset == 0 &&
-           p->rsp.reg == X86_RBP && p->rsp.offset == 8;
+    return p->restored & REG_BIT(X86_RBP) && rbp->reg == X86_RBP && rbp->offset == 0 &&
+           p->sp.reg == X86_RBP && p->sp.offset == 8;
 }
 
 static enum path_effect pop(struct path *p, unsigned machine_reg)
 {
-    if (!p->rsp_known || machine_reg == MACHINE_RSP)
+    if (!p->sp_known || machine_reg == MACHINE_RSP)
         return PATH_ENDS;
     /* V8's functions hold it in a register while they take as many arguments off the stack as there
      * are. */
     if (is_at_return_address(p))
         return PATH_RETURNS;
-    restore(p, machine_reg, &p->rsp);
-    p->rsp.offset += 8;
+    restore(p, machine_reg, &p->sp);
+    p->sp.offset += 8;
     return PATH_GOES_ON;
 }
 
 static enum path_effect push(struct path *p, unsigned machine_reg)
 {
-    p->rsp.offset -= 8;
-    if (p->rsp_known) {
-        p->pushed[dwarf_number[machine_reg]] = p->rsp;
-        save(p, machine_reg, &p->rsp);
+    p->sp.offset -= 8;
+    if (p->sp_known) {
+        p->pushed[dwarf_number[machine_reg]] = p->sp;
+        save(p, machine_reg, &p->sp);
     }
     return PATH_GOES_ON;
 }
 
 static enum path_effect rsp_from_rbp(struct path *p, int64_t offset)
 {
-    p->rsp_known = p->rbp_known;
-    p->rsp = p->rbp;
-    p->rsp.offset += offset;
+    p->sp_known = p->fp_known;
+    p->sp = p->fp;
+    p->sp.offset += offset;
     return PATH_GOES_ON;
 }
 
@@ -224,9 +224,9 @@ static enum path_effect write_rsp(struct path *p, const struct insn *i)
         return rsp_from_rbp(p, 0);
     if (whole && (op == 0x81 || op == 0x83) && (extension == 0 || extension == 5)) {
         int64_t by = last_operand(i, op == 0x83 ? 1 : 4);
-        p->rsp.offset += extension == 0 ? by : -by;
+        p->sp.offset += extension == 0 ? by : -by;
     } else {
-        p->rsp_known = whole && op == 0x8d && stack_operand(p, i, &p->rsp);
+        p->sp_known = whole && op == 0x8d && stack_operand(p, i, &p->sp);
     }
     return PATH_GOES_ON;
 }
@@ -238,12 +238,12 @@ static void write_rbp(struct path *p, const struct insn *i)
     bool from_rsp = (op == 0x89 && modrm_reg(i) == MACHINE_RSP) ||
                     (op == 0x8b && is_register_form(i) && modrm_rm(i) == MACHINE_RSP);
     if (whole && op == 0x8d) {
-        p->rbp_known = stack_operand(p, i, &p->rbp);
+        p->fp_known = stack_operand(p, i, &p->fp);
         return;
     }
-    p->rbp_known = whole && from_rsp && p->rsp_known;
-    if (p->rbp_known)
-        p->rbp = p->rsp;
+    p->fp_known = whole && from_rsp && p->sp_known;
+    if (p->fp_known)
+        p->fp = p->sp;
 }
 
 /* mov [rsp + N], rbx: gcc saves registers so too. */
@@ -269,7 +269,7 @@ static enum path_effect compute(struct path *p, const struct insn *i)
     if (reg == MACHINE_RBP)
         write_rbp(p, i);
     if (reg >= 0)
-        p->changed |= 1U << dwarf_number[reg];
+        p->changed |= REG_BIT(dwarf_number[reg]);
     else
         store(p, i);
     return PATH_GOES_ON;
@@ -281,7 +281,7 @@ static enum path_effect group_ff(struct path *p, const struct insn *i)
     case 2:
         return PATH_CALLS;
     case 6:
-        p->rsp.offset -= 8;
+        p->sp.offset -= 8;
         return PATH_GOES_ON;
     case 0:
     case 1:
@@ -317,7 +317,7 @@ enum path_effect path_apply(struct path *p, const struct insn *i)
     if ((op & 0xf0) == 0x70 || (op & 0xfc) == 0xe0)
         return PATH_BRANCHES;
     if (stack_op) {
-        p->rsp.offset += op == 0x9d ? 8 : -8;
+        p->sp.offset += op == 0x9d ? 8 : -8;
         return PATH_GOES_ON;
     }
     switch (op) {
@@ -336,7 +336,7 @@ enum path_effect path_apply(struct path *p, const struct insn *i)
     case 0xff:
         return group_ff(p, i);
     case 0x8f: /* to memory; with other bits it is XOP's prefix */
-        p->rsp.offset += 8;
+        p->sp.offset += 8;
         return (i->op[1] & 0x38) == 0 ? PATH_GOES_ON : PATH_ENDS;
     case 0xc8: /* enter */
     case 0xca:
@@ -354,4 +354,39 @@ uint64_t insn_jump_target(const struct insn *i)
 {
     bool far = i->op[0] == 0xe9 || i->op[0] == 0x0f;
     return i->next + (uint64_t)last_operand(i, far ? 4 : 1);
+}
+
+uint16_t insn_return_pops(const struct insn *i)
+{
+    uint16_t popped = 0;
+    if (i->op[0] == 0xc2)
+        memcpy(&popped, i->op + 1, sizeof popped);
+    return popped;
+}
+
+/* The immediate of mov eax, N, or of mov al, N behind what cleared it; else −1. */
+int insn_loads_call_number(const struct insn *i)
+{
+    bool whole = i->op[0] == 0xb8 && i->len == 5 && !i->rex;
+    bool by_rm = i->op[0] == 0xc7 && i->len == 6 && i->op[1] == 0xc0;
+    bool low = i->op[0] == 0xb0 && i->len == 2;
+    if (!whole && !by_rm && !low)
+        return -1;
+    return i->op[i->len - (low ? 1 : 4)];
+}
+
+bool insn_begins_function(const struct insn *i)
+{
+    bool nop = i->op[0] == 0x90 || (i->op[0] == 0x0f && i->len >= 2 && (i->op[1] & 0xfe) == 0x1e);
+    return nop || (i->op[0] & 0xf8) == 0x50 || i->op[0] == 0x68 || i->op[0] == 0x6a;
+}
+
+bool insn_halts(const struct insn *i)
+{
+    return i->op[0] == 0xf4;
+}
+
+bool insn_calls_kernel(const struct insn *i)
+{
+    return i->op[0] == 0x0f && i->len == 2 && i->op[1] == 0x05;
 }

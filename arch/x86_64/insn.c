@@ -283,3 +283,8 @@ bool plt_stub_slot(const uint8_t *code, size_t len, int64_t *ret_rel)
     *ret_rel = (int64_t)at + 6 + get_i32(code + at + 2);
     return true;
 }
+
+bool code_is_nop(const uint8_t code[NOP_BYTES])
+{
+    return code[0] == 0x90;
+}

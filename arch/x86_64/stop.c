@@ -14,11 +14,11 @@ void call_arguments(const struct regs *regs, uint64_t ret[6])
 
 void stop_describe(const struct user_regs_struct *user, struct stopped *ret)
 {
-    const uint64_t r[X86_COUNT] = {user->rax, user->rdx, user->rcx, user->rbx, user->rsi, user->rdi,
+    const uint64_t r[REG_COUNT] = {user->rax, user->rdx, user->rcx, user->rbx, user->rsi, user->rdi,
                                    user->rbp, user->rsp, user->r8,  user->r9,  user->r10, user->r11,
                                    user->r12, user->r13, user->r14, user->r15, user->rip};
     memcpy(ret->regs.r, r, sizeof r);
-    ret->regs.known = (1U << X86_COUNT) - 1;
+    ret->regs.known = REG_BIT(REG_COUNT) - 1;
     ret->thread_pointer = user->fs_base;
     ret->call = (int64_t)user->orig_rax;
     ret->result = (int64_t)user->rax;

@@ -319,7 +319,7 @@ START_TEST(undefined_is_not_the_same)
     f.words[9] = word_of(plain_at);
     run_at(never_returns_at);
     assert_end(UNWIND_NEEDS_REGS, 2);
-    const uint32_t known = f.out.frames[1].regs.known;
+    const reg_set known = f.out.frames[1].regs.known;
     ck_assert(!(known & (1U << X86_RBP | 1U << X86_R12)) && known & 1U << X86_R13);
     ck_assert(known & 1U << X86_RBX);
 }
