@@ -13,6 +13,8 @@ QUICK_PACKAGES="binutils check codespell g++ libunwind-dev man-db mandoc python3
     shellcheck xz-utils"
 # shellcheck disable=SC2034
 TEST_PACKAGES="$QUICK_PACKAGES clang elfutils gdb npm=npm python3-dev strace valgrind"
+# shellcheck disable=SC2034
+PORT_PACKAGES="gcc-aarch64-linux-gnu libc6-dev-arm64-cross"
 # Ubuntu has it as a snap only; where it is not installed, the test that needs a browser is skipped.
 grep -qs '^ID=ubuntu' /etc/os-release || TEST_PACKAGES="$TEST_PACKAGES chromium"
 
