@@ -68,6 +68,22 @@ struct sleeps {
     const struct thread_group *busy;
 };
 
+/* " wallspy dump --locals -p 12 shows its arguments.": which file, or what it is, that a function
+ * of Python's asks for. */
+static void add_look_at_arguments(const struct scene *s, const struct thread_group *group,
+                                  const struct polling *p, const struct call_path *path,
+                                  struct text *words)
+{
+    static const unsigned unseen = 1U << ASKED_FILE | 1U << ASKED_LOCK | 1U << ASKED_UNTOLD;
+    const uint32_t own = call_tree_own(s->g->tree, path->node);
+    if (!own || call_tree_node(s->g->tree, own).frame->kind != SHOWN_PYTHON ||
+        !(unseen >> p->asked & 1))
+        return;
+    process_id process = group->threads[0]->thread->process;
+    text_addf(words, " wallspy dump --locals -p %d shows its arguments.",
+              profile_see_process(s->p, process)->pid);
+}
+
 /* The words of GROUP that polls as P says, in SLEEPS. */
 static void tell(const struct scene *s, const struct thread_group *group, const struct polling *p,
                  const struct call_path *path, const struct sleeps *sleeps, struct finding *f)
@@ -94,6 +110,8 @@ static void tell(const struct scene *s, const struct thread_group *group, const 
         f->kind = FINDING_DESCRIBES; /* of a pool that polls: how is not its user's to choose */
     else
         text_addf(&words, " %s", asks_remedy(p->asked));
+    if (!sleeps->busy)
+        add_look_at_arguments(s, group, p, path, &words);
     f->words = words.s;
 }
 

@@ -65,7 +65,8 @@ START_TEST(who_asks_again_and_again_is_told_for_what)
         {"wait_for_baton@/src/a.py:1:2" SLEEP, NULL,
          "main polls 100% of its time in wait_for_baton a.py:2 > clock_nanosleep: it sleeps 10 "
          "times a second, 100 ms each. A call that blocks wakes at once: flock() for a lock file, "
-         "poll() of a pidfd_open() for a process, a condition for a thread."},
+         "poll() of a pidfd_open() for a process, a condition for a thread. wallspy dump --locals "
+         "-p 10 shows its arguments."},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_polls(cases[i].sleep, 40, cases[i].asks, cases[i].words);
