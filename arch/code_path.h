@@ -1,6 +1,8 @@
 /* What a stretch of machine code does to the stack, instruction by instruction: where the stack and
  * the frame pointer are relative to what they were at its start, and which registers it saves and
- * restores.  insn_unwind.c follows such paths.  Pure but for the reader. */
+ * restores.  insn_unwind.c follows such paths.  Where it is not sure it leaves a register unknown,
+ * and another path is tried; prologue_decode() refuses the whole function then, for no second fact
+ * refutes a wrong distance between aligned stacks.  Pure but for the reader. */
 #pragma once
 
 #include <stdbool.h>
