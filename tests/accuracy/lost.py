@@ -39,9 +39,10 @@ def need_priority():
 
 
 def lost_starved(rate):
-    """What a spinner loses, and the held share times its time.  A spinner never blocks: what it
-    neither ran nor waited for a CPU it was held by wallspy, which is stopped again and again for
-    2 ms, within its holds, too."""
+    """What a spinner loses at least and at most, and the held share times its time.  A spinner never
+    blocks: what it neither ran nor waited for a CPU it was held by wallspy, which is stopped again
+    and again for 2 ms, within its holds, too.  Or a hypervisor had one of the machine's CPUs: which
+    one is unknown."""
     cpus = sorted(os.sched_getaffinity(0))
     beside = ["taskset", "-c", str(cpus[0])]
     starve = ["chrt", "-f", "10", *beside, sys.executable, "-c", STARVE]
@@ -58,9 +59,10 @@ def lost_starved(rate):
     thread = facts["threads"][0]
     said = facts["held_share"] * (thread["end_ns"] - thread["start_ns"]) / 1e9
     its_own = after.run_s - before.run_s + after.wait_s - before.wait_s
-    lost = wall - its_own - facts.get("stolen_s", 0)
-    print(f"{told}\nlost {lost:.3f} s of {wall:.1f}, by the line {said:.3f} s")
-    return lost, said
+    most = wall - its_own
+    least = most - facts.get("stolen_s", 0)
+    print(f"{told}\nlost {least:.3f} to {most:.3f} s of {wall:.1f}, by the line {said:.3f} s")
+    return least, most, said
 
 
 def check_starved(rate):
@@ -68,12 +70,12 @@ def check_starved(rate):
     if len(os.sched_getaffinity(0)) < 2:
         raise Skipped("one CPU only")
     need_priority()
-    lost = said = 0
+    least = most = said = 0
     for _ in range(5):
         more = lost_starved(rate)
-        lost, said = lost + more[0], said + more[1]
-        if lost > LEAST_LOST_S:
-            return 0.5 * lost - 0.01 <= said <= 1.3 * lost + 0.02
+        least, most, said = least + more[0], most + more[1], said + more[2]
+        if least > LEAST_LOST_S:
+            return 0.5 * least - 0.01 <= said <= 1.3 * most + 0.02
     return False
 
 
