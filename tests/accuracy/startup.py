@@ -10,10 +10,15 @@ from support.outcome import end_with
 from support.wallspy import record
 
 LAUNCHES = 3
+# Of all stacks: a library that was mapped a moment ago, as an extension that Python imports, is not
+# known yet.  Some of 60 launches meet it once or twice.
+IN_NEW_LIBRARIES = 0.05
 
 
 def doubts(facts):
-    return [(doubt, facts[doubt]) for doubt in ("unwind_no_cfi", "merge_mismatch") if facts[doubt]]
+    unknown = facts["unwind_no_cfi"] > IN_NEW_LIBRARIES * facts["stacks_made"]
+    return [(doubt, facts[doubt]) for doubt, bad in
+            (("unwind_no_cfi", unknown), ("merge_mismatch", facts["merge_mismatch"])) if bad]
 
 
 def check_linker(wallspy, program):
