@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/minmax.h"
 #include "summary/group_facts.h"
 #include "summary/heaviest_paths.h"
@@ -139,6 +140,31 @@ static void add_chain(const struct scene *s, const struct thread_group *group,
     (void)add_slow_code_of(s, w.holder, words, f);
 }
 
+/* " tunnel is woken 480 times a second in that wait: …": a mutex is handed to nobody, and the one
+ * who releases it runs (pthread_mutex_lock(3), futex(2)). */
+static void add_wakes(const struct scene *s, const struct thread_group *group,
+                      const struct held_wait *w, struct text *words, struct finding *f)
+{
+    static const double much = 0.5, often = 20; /* of its time; a second of a thread's waiting */
+    uint64_t wakes = 0;
+    for (size_t i = 0; i < group->n; i++) {
+        const struct profile_thread *t = group->threads[i]->thread;
+        for (size_t k = 0; k < t->n_runs && !t->n_folded; k++)
+            wakes += held_wait_is(s, &t->runs[k], w->kinds) ? t->runs[k].waits : 0;
+    }
+    const double per_s = (double)wakes * NS_PER_S / (double)w->ns;
+    if (w->side.thing != THING_MUTEX || w->holder->n_threads != 1 || per_s < often ||
+        share_of(w->ns, group->wall_ns) < much)
+        return;
+    add_figure(f, "wakes_per_s", per_s);
+    text_addf(
+        words,
+        " %s %s woken %.0f times a second in that wait: %s gives the mutex up as often, and may "
+        "take it again before a waiter runs. A fair lock, or a moment without it, lets others "
+        "in.",
+        group->noun, group->plural ? "are each" : "is", per_s, w->holder->noun);
+}
+
 static bool is_of_kinds(const struct call_tree *t, uint32_t node, const void *kinds)
 {
     return *(const unsigned *)kinds >> call_tree_node(t, node).futex & 1;
@@ -162,6 +188,7 @@ static void write_words(const struct scene *s, struct thread_group *group,
     } else {
         add_thing(s, w, &words);
         add_chain(s, group, w, &words, f);
+        add_wakes(s, group, w, &words, f);
         add_meaning(s, path.node, &words);
         f->also = w->holder->noun;
     }

@@ -1,4 +1,5 @@
 /* Rules about event loops: how idle, and what keeps them from polling. */
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -90,6 +91,30 @@ static void add_never_waits(struct thread_group *group, const struct loop_polls 
               polls->kind ? "a callback due" : "the time-out is 0");
 }
 
+/* " It reads 35,000 times a second, 1 byte each: …", or why else a descriptor may always be
+ * ready. */
+static void add_causes(const struct scene *s, const struct thread_group *group,
+                       const struct loop_polls *polls, struct text *words, struct finding *f)
+{
+    enum { LEAST_READS = 1000, FEW_BYTES = 4 /* an eventfd(2) gives 8 */ };
+    const struct profile_usage *u = &group->threads[0]->thread->usage;
+    const double reads = rule_per_second(u->reads, s);
+    if (u->reads >= LEAST_READS && u->read_bytes / u->reads < FEW_BYTES) {
+        const uint64_t bytes = u->read_bytes / u->reads;
+        add_figure(f, "reads_per_s", reads);
+        text_add(words, " It reads ");
+        text_add_thousands(words, reads);
+        text_addf(words,
+                  " times a second, %" PRIu64 " byte%s each: read all that is there at once.",
+                  bytes, bytes == 1 ? "" : "s");
+        return;
+    }
+    text_add(words, " Usual causes: the descriptor's other end has closed, nobody reads it, it is "
+                    "watched for writing all the time, or ");
+    text_add(words,
+             polls->kind ? "a callback asks to be called again at once." : "there is always work.");
+}
+
 bool rule_may_see_loops(const struct scene *s)
 {
     return rule_has_frame(s, is_of_loop);
@@ -107,10 +132,7 @@ void rule_ready_loop(const struct scene *s, struct thread_group *group, struct f
         add_percent(&words, share);
         text_add(&words, " of its time.");
         add_handler(s, group, &polls, &words);
-        text_add(&words, " Usual causes: the descriptor's other end has closed, nobody reads it, "
-                         "it is watched for writing all the time, or ");
-        text_add(&words, polls.kind ? "a callback asks to be called again at once."
-                                    : "there is always work.");
+        add_causes(s, group, &polls, &words, f);
         f->words = words.s;
     }
     intervals_release(&polls.rest);

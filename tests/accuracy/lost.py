@@ -39,10 +39,10 @@ def need_priority():
 
 
 def lost_starved(rate):
-    """What a spinner loses at least and at most, and the held share times its time.  A spinner never
-    blocks: what it neither ran nor waited for a CPU it was held by wallspy, which is stopped again
-    and again for 2 ms, within its holds, too.  Or a hypervisor had one of the machine's CPUs: which
-    one is unknown."""
+    """What a spinner loses at least and at most, and the held share times its time.  A spinner
+    never blocks: what it neither ran nor waited for a CPU it was held by wallspy, which is stopped
+    again and again for 2 ms, within its holds, too.  Or a hypervisor had one of the machine's CPUs:
+    which one is unknown."""
     cpus = sorted(os.sched_getaffinity(0))
     beside = ["taskset", "-c", str(cpus[0])]
     starve = ["chrt", "-f", "10", *beside, sys.executable, "-c", STARVE]

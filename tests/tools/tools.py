@@ -460,6 +460,7 @@ class Test(Logs):
                  'build-test/meson-logs/testlog.json',
     }
     RUN = "test -C build-test --no-rebuild --print-errorlogs -t 2"
+    JOBS = f"--num-processes {len(os.sched_getaffinity(0)) + 1}"
     SUITES = "--suite lint --suite unit --suite fuzz"
     TOLD = (r"s\.  tools/test --all was last green an unknown number of commits ago, on 2026-01-02 "
             r"\(7 passed\)\.$")
@@ -486,14 +487,13 @@ class Test(Logs):
         code, said, calls = self.run_tests("-y")
         self.assertEqual((code, said[-2], calls),
                          (0, "1 passed, 0 failed, 0 skipped",
-                          [f"{self.RUN} {self.SUITES} --suite gate"]))
+                          [f"{self.RUN} {self.JOBS} {self.SUITES} --suite gate"]))
         self.assertRegex(said[-1], r"^gate: \d+ " + self.TOLD)
 
     def test_quick(self):
         code, said, calls = self.run_tests("-y", "--quick", "--verbose")
-        jobs = f"--num-processes {len(os.sched_getaffinity(0)) + 1}"
-        self.assertEqual((code, calls), (0, [f"{self.RUN} {jobs} {self.SUITES} --no-suite slow "
-                                             "--verbose"]))
+        self.assertEqual((code, calls), (0, [f"{self.RUN} {self.JOBS} {self.SUITES} "
+                                             "--no-suite slow --verbose"]))
         self.assertRegex(said[-1], r"^quick: \d+ " + self.TOLD)
 
     def test_some(self):

@@ -487,6 +487,31 @@ START_TEST(who_is_joined_is_news_only_where_it_waits_itself)
 }
 END_TEST
 
+/* Whoever releases a mutex runs, and may have it again before a waiter does. */
+START_TEST(a_mutex_that_is_taken_again_at_once_is_told)
+{
+    static const uint32_t wakes[] = {0, 1, 4};
+    for (size_t i = 0; i < sizeof wakes / sizeof *wakes; i++) {
+        struct wait_side side = held_by(REFRESH);
+        setup();
+        for (int k = 0; k < 40; k++) {
+            builder_held(&b, loader, look_up, &side, 90);
+            struct profile_thread *t = profile_get_thread(b.p, loader);
+            t->runs[t->n_runs - 1].waits = wakes[i];
+            builder_run(&b, loader, "load!server", 10, 10);
+        }
+        builder_run(&b, refresh, computes, 4000, 4000);
+        judge(4000);
+        assert_told(0, "waits_for",
+                    wakes[i] == 4 ? "hash. loader is woken 44 times a second in that wait: refresh "
+                                    "gives the mutex up as often, and may take it again before"
+                                  : "for a mutex");
+        ck_assert(wakes[i] == 4 || !strstr(found.printed[0]->words, "woken"));
+        teardown();
+    }
+}
+END_TEST
+
 /* The main thread is met first, and with it its wait. */
 START_TEST(a_holder_may_be_met_after_who_waits_for_it)
 {
@@ -628,25 +653,23 @@ START_TEST(who_waits_behind_a_deadlock_is_listed)
 }
 END_TEST
 
-CHECK_MAIN("findings_held", 20, of_alike_holders_the_one_counts_that_has_it,
-           the_holders_call_has_all_that_goes_on_in_it,
-           what_a_process_does_that_the_holder_waits_for_is_told,
-           of_a_lock_without_a_holder_the_others_are_told,
-           who_holds_a_lock_is_named_with_what_it_does,
-           what_can_be_saved_at_most_is_told_where_that_is_more, a_wait_is_a_part_of_the_whole_time,
-           a_holder_that_was_read_too_seldom_is_not_named,
-           a_lock_that_threads_hold_in_turn_is_named,
-           threads_that_get_a_lock_in_turn_need_no_holder_that_was_read,
-           who_got_a_lock_holds_it_in_turn_though_it_was_not_read,
-           who_is_joined_is_said_with_what_it_does, a_chain_is_followed_to_who_waits_for_nobody,
-           what_a_holder_waits_for_at_other_times_is_no_link_of_the_chain,
-           of_many_places_that_wait_for_a_lock_the_heaviest_has_its_own_share,
-           the_holder_of_a_lock_is_known_beside_other_waits,
-           what_a_holder_does_is_asked_of_all_who_wait,
-           a_lock_of_no_thread_of_the_process_is_told_as_such,
-           what_is_held_is_the_holders_and_no_other_thing, the_holder_is_the_thread_that_lived_then,
-           who_is_joined_is_news_only_where_it_waits_itself,
-           a_holder_may_be_met_after_who_waits_for_it, a_circle_without_an_end_is_a_deadlock,
-           a_circle_that_may_end_is_no_deadlock, who_takes_turns_with_the_gil_is_in_no_deadlock,
-           who_waits_for_the_gil_of_one_that_waits_for_it_is_in_a_deadlock,
-           who_waits_behind_a_deadlock_is_listed)
+CHECK_MAIN(
+    "findings_held", 20, of_alike_holders_the_one_counts_that_has_it,
+    the_holders_call_has_all_that_goes_on_in_it,
+    what_a_process_does_that_the_holder_waits_for_is_told,
+    of_a_lock_without_a_holder_the_others_are_told, who_holds_a_lock_is_named_with_what_it_does,
+    what_can_be_saved_at_most_is_told_where_that_is_more, a_wait_is_a_part_of_the_whole_time,
+    a_holder_that_was_read_too_seldom_is_not_named, a_lock_that_threads_hold_in_turn_is_named,
+    threads_that_get_a_lock_in_turn_need_no_holder_that_was_read,
+    who_got_a_lock_holds_it_in_turn_though_it_was_not_read, who_is_joined_is_said_with_what_it_does,
+    a_chain_is_followed_to_who_waits_for_nobody,
+    what_a_holder_waits_for_at_other_times_is_no_link_of_the_chain,
+    of_many_places_that_wait_for_a_lock_the_heaviest_has_its_own_share,
+    the_holder_of_a_lock_is_known_beside_other_waits, what_a_holder_does_is_asked_of_all_who_wait,
+    a_lock_of_no_thread_of_the_process_is_told_as_such,
+    what_is_held_is_the_holders_and_no_other_thing, the_holder_is_the_thread_that_lived_then,
+    who_is_joined_is_news_only_where_it_waits_itself, a_mutex_that_is_taken_again_at_once_is_told,
+    a_holder_may_be_met_after_who_waits_for_it, a_circle_without_an_end_is_a_deadlock,
+    a_circle_that_may_end_is_no_deadlock, who_takes_turns_with_the_gil_is_in_no_deadlock,
+    who_waits_for_the_gil_of_one_that_waits_for_it_is_in_a_deadlock,
+    who_waits_behind_a_deadlock_is_listed)

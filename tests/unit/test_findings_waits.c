@@ -326,6 +326,8 @@ START_TEST(a_loop_that_never_waits_is_told)
 }
 END_TEST
 
+static struct profile_usage own_usage; /* of the loop's thread */
+
 /* A program's own loop, which calls VIA to poll. */
 static void judge_own_polls(const char *via, int parts, int idle)
 {
@@ -341,10 +343,28 @@ static void judge_own_polls(const char *via, int parts, int idle)
         if (idle)
             builder_run(&b, lead, waits.s, idle, 0);
     }
+    profile_get_thread(b.p, lead)->usage = own_usage;
     judge(4000);
     text_release(&polls);
     text_release(&waits);
 }
+
+/* An eventfd(2) gives 8 bytes. */
+START_TEST(a_loop_that_reads_byte_by_byte_is_told)
+{
+    static const char selectors[] = "EpollSelector.select@/usr/lib/python3.11/selectors.py:1:2 > ";
+    for (uint64_t bytes = 1; bytes <= 8; bytes += 7) {
+        own_usage = (struct profile_usage){.reads = 40000, .read_bytes = 40000 * bytes};
+        judge_own_polls(selectors, 30, 0);
+        assert_told(0, "ready_loop",
+                    bytes == 1 ? "in on_line a.py:9. It reads 10,000 times a second, 1 byte each: "
+                                 "read all that is there at once."
+                               : "in on_line a.py:9. Usual causes: the descriptor's other end has");
+        teardown();
+    }
+    own_usage = (struct profile_usage){0};
+}
+END_TEST
 
 START_TEST(a_loop_of_the_programs_own_that_never_waits_is_told)
 {
@@ -604,7 +624,8 @@ CHECK_MAIN("findings_waits", 20, a_loop_that_waits_for_one_child_is_told_as_such
            a_server_is_not_kept_by_its_clients, who_may_wake_a_thread_in_a_futex_is_told,
            who_polls_and_goes_on_waits_there, who_waits_for_its_turn_to_poll_does_not_stall,
            the_handler_of_a_busy_loop_is_named, alike_loops_that_never_wait_are_told,
-           a_loop_that_never_waits_is_told, a_loop_of_the_programs_own_that_never_waits_is_told,
+           a_loop_that_never_waits_is_told, a_loop_that_reads_byte_by_byte_is_told,
+           a_loop_of_the_programs_own_that_never_waits_is_told,
            where_main_is_idle_the_threads_that_serve_are_told_of,
            where_nothing_stands_out_the_largest_ends_are_told,
            a_wait_for_a_lock_is_told_beside_a_sleep, two_long_waits_are_both_told,
