@@ -48,6 +48,7 @@ START_TEST(what_is_known_to_be_slow_is_told)
         {"step!app > serve!app > __poll!libc.so.6", "poll() runs for 75% of its CPU time: a"},
         {"step!app > serve!app > epoll_wait!libc.so.6", "its other end has closed"},
         {STEP "select!libc.so.6", "its time-out is 0"},
+        {STEP "close!libc.so.6", "close() runs for"},
         {STEP "fork!libc.so.6", "fork() runs for 75% of its CPU time: it copies the page tables"},
         {"step!app > __libc_fork!libc.so.6 > _Fork!libc.so.6", "Popen without preexec_fn"},
         {"step!app > parse!app > __cxa_throw!libstdc++.so.6 > _Unwind_RaiseException!libgcc_s.so.1",
