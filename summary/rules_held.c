@@ -147,14 +147,16 @@ static void add_wakes(const struct scene *s, const struct thread_group *group,
 {
     static const double much = 0.5, often = 20; /* of its time; a second of a thread's waiting */
     uint64_t wakes = 0;
+    if (w->side.thing != THING_MUTEX || w->holder->n_threads != 1 ||
+        share_of(w->ns, group->wall_ns) < much)
+        return;
     for (size_t i = 0; i < group->n; i++) {
         const struct profile_thread *t = group->threads[i]->thread;
         for (size_t k = 0; k < t->n_runs && !t->n_folded; k++)
             wakes += held_wait_is(s, &t->runs[k], w->kinds) ? t->runs[k].waits : 0;
     }
     const double per_s = (double)wakes * NS_PER_S / (double)w->ns;
-    if (w->side.thing != THING_MUTEX || w->holder->n_threads != 1 || per_s < often ||
-        share_of(w->ns, group->wall_ns) < much)
+    if (per_s < often)
         return;
     add_figure(f, "wakes_per_s", per_s);
     text_addf(

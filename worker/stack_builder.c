@@ -429,6 +429,27 @@ static void finish_unasked(struct stack_builder *st, stack_id stack, struct buil
     ret->at.wait = profile_wait(st->profile, &(struct wait){.kind = WAIT_CPU});
 }
 
+/* Where the thread of SNAPSHOT, M's, is on STACK, and what it waits for there. */
+static void finish(struct stack_builder *st, struct target_process *s,
+                   const struct sample_message *m, const struct snapshot *snapshot, stack_id stack,
+                   struct built_stack *ret)
+{
+    const struct wait_sample sample = {.target = target_process_for_waits(s),
+                                       .m = m,
+                                       .recorded = snapshot->mem,
+                                       .python = &st->python,
+                                       .gil = ret->gil,
+                                       .frozen = is_frozen(s, m)};
+    ret->settled.stack = stack.ix ? stack : profile_push(st->profile, stack, st->not_shown);
+    ret->at.wait = waits_describe(st->waits, &sample);
+    ret->times_out_ns = waits_time_out_ns(&sample);
+    ret->at.stack = ret->at.wait.ix ? stack : ret->settled.stack;
+    ret->was_woken = snapshot->state == THREAD_RUNNABLE && syscall_mostly_sleeps(snapshot->syscall);
+    if (ret->was_woken)
+        ret->settled.wait = waits_describe_before(st->waits, &sample);
+    ret->complete = note_quality(st, m);
+}
+
 struct built_stack stack_builder_build(struct stack_builder *st, struct target_process *s,
                                        const struct sample_message *m)
 {
@@ -475,20 +496,7 @@ struct built_stack stack_builder_build(struct stack_builder *st, struct target_p
     }
     if (m->head.flags & SAMPLE_NOT_HELD)
         stack = mark_not_read(st, stack);
-    const struct wait_sample sample = {.target = target_process_for_waits(s),
-                                       .m = m,
-                                       .recorded = snapshot.mem,
-                                       .python = &st->python,
-                                       .gil = ret.gil,
-                                       .frozen = is_frozen(s, m)};
-    ret.settled.stack = stack.ix ? stack : profile_push(st->profile, stack, st->not_shown);
-    ret.at.wait = waits_describe(st->waits, &sample);
-    ret.times_out_ns = waits_time_out_ns(&sample);
-    ret.at.stack = ret.at.wait.ix ? stack : ret.settled.stack;
-    ret.was_woken = snapshot.state == THREAD_RUNNABLE && syscall_mostly_sleeps(snapshot.syscall);
-    if (ret.was_woken)
-        ret.settled.wait = waits_describe_before(st->waits, &sample);
-    ret.complete = note_quality(st, m);
+    finish(st, s, m, &snapshot, stack, &ret);
     return ret;
 }
 
