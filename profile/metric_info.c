@@ -139,6 +139,12 @@ static const struct metric_info infos[METRIC_COUNT] = {
          .meaning =
              "Samples of threads that wait for a lock, beyond the 64 locks of a process that are "
              "read at each tick. Where such a lock changes hands the holder may be unknown."},
+    [METRIC_LOCKS_PUT_OFF] =
+        {"locks_put_off", UNIT_COUNT,
+         .meaning =
+             "Ticks at which the locks of a process that threads wait for were not read, because "
+             "that takes 1/200 of a CPU at most. A lock that changed hands meanwhile did so in the "
+             "middle between two readings, as far as is known."},
     [METRIC_REGISTERS_WANTED] =
         {"registers_wanted", UNIT_COUNT,
          .meaning =

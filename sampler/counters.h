@@ -33,6 +33,7 @@ enum sampler_counter {
     COUNT_EXECVE_WAITS,          /* not asked to stop, because an execve in the process hangs */
     COUNT_MEMORY_LOCKED,         /* not asked to stop, because the address space was locked */
     COUNT_LOCKS_UNWATCHED,       /* waits for a lock beyond those whose words are read */
+    COUNT_LOCKS_PUT_OFF,         /* ticks at which those of a process were not: it costs too much */
     COUNT_LEFT_ALONE,            /* processes whose memory did not arrive in a hold */
     COUNT_LEFT_ALONE_NS,         /* for which they were not looked at */
     COUNT_RING_FULL,             /* captures lost because the worker was behind */

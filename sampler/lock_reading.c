@@ -11,6 +11,7 @@
 
 enum {
     READ_SHARE = 200, /* one part of a CPU is for the readings of a process */
+    CREDIT_NS = NS_PER_S / 4,
     UNREAD_AFTER_LOOKS = 3,
     MOST_PROOFS = 3, /* threads that are asked whether they wait still */
 };
@@ -107,8 +108,11 @@ static void tell_unread(struct sampler *s, const struct process *p)
 static void read_in_turn(struct sampler *s, struct process *p)
 {
     struct lock_watch *w = p->lock_watch;
-    if (!duty_cycle_begin(&w->reading))
+    w->reading.credit_ns = CREDIT_NS;
+    if (!duty_cycle_begin(&w->reading)) {
+        counters_add(&s->counters, COUNT_LOCKS_PUT_OFF, 1);
         return;
+    }
     w->look_ns = max_i64(w->look_ns, s->interval_ns);
     read_all(s, p);
     w->ran = false;

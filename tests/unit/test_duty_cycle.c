@@ -1,5 +1,6 @@
 #include "base/duty_cycle.h"
 
+#include <stdbool.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -83,5 +84,44 @@ START_TEST(due_again_when_the_pause_is_over)
 }
 END_TEST
 
+/* Does work of BURN_MS leave R due no later than after the wall time that it took? */
+static bool burn_is_free(struct duty_cycle *r)
+{
+    while (clock_now_ns() < r->due_ns)
+        continue;
+    int64_t begun_ns = clock_now_ns();
+    ck_assert(duty_cycle_begin(r));
+    burn();
+    duty_cycle_end(r, SHARE, 0);
+    int64_t end_ns = clock_now_ns();
+    return r->due_ns - end_ns <= end_ns - begun_ns;
+}
+
+/* The first time takes the whole credit, the second one waits until it is paid back. */
+START_TEST(a_credit_is_for_one_dear_time)
+{
+    struct duty_cycle r = {.credit_ns = (int64_t)SHARE * BURN_MS * NS_PER_MS};
+    int64_t begun_ns = clock_now_ns();
+    ck_assert(burn_is_free(&r));
+    (void)burn_is_free(&r);
+    ck_assert_int_ge(r.due_ns - begun_ns, r.credit_ns);
+    int64_t paid_ns = r.due_ns + r.credit_ns;
+    while (clock_now_ns() < paid_ns)
+        continue;
+    ck_assert(burn_is_free(&r));
+}
+END_TEST
+
+/* However long the work takes. */
+START_TEST(no_work_counts_for_more_than_the_credit)
+{
+    struct duty_cycle r = {.credit_ns = 10 * NS_PER_MS};
+    ck_assert(burn_is_free(&r));
+    (void)burn_is_free(&r);
+    ck_assert_int_le(r.due_ns - clock_now_ns(), r.credit_ns);
+}
+END_TEST
+
 CHECK_MAIN("duty_cycle", 20, what_computes_waits_for_its_share, what_waits_is_due_soon,
-           never_due_before_the_least_pause, due_again_when_the_pause_is_over)
+           never_due_before_the_least_pause, due_again_when_the_pause_is_over,
+           a_credit_is_for_one_dear_time, no_work_counts_for_more_than_the_credit)
