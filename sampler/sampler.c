@@ -236,14 +236,14 @@ void sampler_fork_end(struct sampler *s)
 }
 
 /* Ticks lie on an absolute grid, each at a random moment of its interval.  A tick that could not
- * begin within its interval is left out, and counted. */
+ * begin within its interval is left out, and counted.  The first one is made however late it is:
+ * a short recording on a slow machine has samples. */
 static void run_ticks(struct sampler *s)
 {
     int64_t slot_ns = clock_now_ns();
     s->overhead_checked_ns = slot_ns;
     process_table_update(s);
-    while (!atomic_load_explicit(&s->stop, memory_order_relaxed) && !process_table_done(s) &&
-           !counters_get(&s->counters, COUNT_STUCK)) {
+    do {
         on_cpu_woke(s);
         tick_run(s);
         wake_worker(s);
@@ -264,7 +264,8 @@ static void run_ticks(struct sampler *s)
             slot_ns = due_ns = clock_now_ns();
         counters_add(&s->counters, COUNT_TICK_DELAY_NS,
                      (uint64_t)min_i64(max_i64(clock_now_ns() - due_ns, 0), s->interval_ns));
-    }
+    } while (!atomic_load_explicit(&s->stop, memory_order_relaxed) && !process_table_done(s) &&
+             !counters_get(&s->counters, COUNT_STUCK));
 }
 
 /* Waits for IS_TRUE, for NS at most.  Ends early where a thread cannot be let go. */

@@ -319,7 +319,7 @@ static void visit_each(struct sampler *s, struct thread *const *threads, const s
 {
     for (size_t i = 0; i < *n;) {
         /* Of 10,000 threads the first tick takes a second or more. */
-        if (!s->shooting && atomic_load_explicit(&s->stop, memory_order_relaxed))
+        if (i && !s->shooting && atomic_load_explicit(&s->stop, memory_order_relaxed))
             break;
         const struct thread *t = threads[i];
         if (i % VISITS_AT_ONCE == 0)

@@ -229,6 +229,12 @@ class Attached(InFolder):
                 self.assertIn("profiles", json.load(fifo))
             self.assertEqual(process.wait(5), 0)
 
+    def test_there_are_samples_however_short_it_is(self):
+        with CliTarget("plain", user=False) as t:
+            for _ in range(5):
+                line = ["-q", "-p", t.pid, "-d", "0.000001", "-o", "o.json"]
+                self.assertEqual(run(*line, user=False)[0], 0)
+
     def test_one_is_missing(self):
         with CliTarget("plain", user=False) as t:
             pids = f"{t.pid},999999999"
