@@ -8,7 +8,7 @@ enum { LEAST_CIRCLE_NS = NS_PER_S / 2 };
  * then may wait for a CPU.  The GIL's holder does not run, so no other thread can have it then. */
 static const double gil_part = 0.5;
 
-const struct run *circles_last_wait(const struct scene *s, const struct profile_thread *t)
+const struct run *circles_last_wait(const struct judgement *s, const struct profile_thread *t)
 {
     /* Who waits for the GIL may not be seen with its holder at the very end, beside waits for a
      * CPU: beside a compiler on 2 CPUs the last three runs had none (test deadlocks). */
@@ -31,7 +31,7 @@ const struct run *circles_last_wait(const struct scene *s, const struct profile_
 }
 
 /* All waits at the end of the recording. */
-static void graph_at_end(const struct scene *s, struct wait_graph *graph)
+static void graph_at_end(const struct judgement *s, struct wait_graph *graph)
 {
     for (size_t i = 0; i < s->g->summaries.n; i++) {
         const struct profile_thread *t = s->g->summaries.threads[i].thread;
@@ -45,14 +45,14 @@ static void graph_at_end(const struct scene *s, struct wait_graph *graph)
     wait_graph_link(graph);
 }
 
-const struct profile_thread *circles_thread(const struct scene *s, const struct waiter *w)
+const struct profile_thread *circles_thread(const struct judgement *s, const struct waiter *w)
 {
     return s->g->summaries.threads[w->tag].thread;
 }
 
 /* Does T wait for the GIL for most of [START_NS, END_NS)? */
-static bool waits_for_gil(const struct scene *s, const struct profile_thread *t, int64_t start_ns,
-                          int64_t end_ns)
+static bool waits_for_gil(const struct judgement *s, const struct profile_thread *t,
+                          int64_t start_ns, int64_t end_ns)
 {
     int64_t waits_ns = 0;
     for (size_t i = t->n_runs; i > 0; i--) {
@@ -68,13 +68,13 @@ static bool waits_for_gil(const struct scene *s, const struct profile_thread *t,
 }
 
 /* Does T wait for the GIL for most of [START_NS, END_NS), and was its holder read since then? */
-static bool keeps_waiting_for_gil(const struct scene *s, const struct profile_thread *t,
+static bool keeps_waiting_for_gil(const struct judgement *s, const struct profile_thread *t,
                                   int64_t start_ns, int64_t end_ns)
 {
     return run_end_ns(circles_last_wait(s, t)) > start_ns && waits_for_gil(s, t, start_ns, end_ns);
 }
 
-int64_t circles_ns(const struct scene *s, const struct wait_graph *graph, int cycle)
+int64_t circles_ns(const struct judgement *s, const struct wait_graph *graph, int cycle)
 {
     int64_t start_ns = INT64_MIN;
     int64_t end_ns = INT64_MAX;
@@ -96,7 +96,7 @@ int64_t circles_ns(const struct scene *s, const struct wait_graph *graph, int cy
     return end_ns - start_ns;
 }
 
-struct wait_graph circles_find(const struct scene *s)
+struct wait_graph circles_find(const struct judgement *s)
 {
     struct wait_graph graph = {0};
     if (!is_exact_at_end(s->p, LEAST_CIRCLE_NS))
@@ -108,7 +108,7 @@ struct wait_graph circles_find(const struct scene *s)
     return graph;
 }
 
-bool circles_have(const struct scene *s, const struct wait_graph *graph,
+bool circles_have(const struct judgement *s, const struct wait_graph *graph,
                   const struct thread_group *group)
 {
     for (size_t i = 0; i < graph->n; i++) {

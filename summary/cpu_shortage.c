@@ -10,7 +10,7 @@
 #include "summary/rule_words.h"
 
 /* The CPUs that the processes of this recording want together: running or waiting for one. */
-static double wanted_cpus(const struct scene *s)
+static double wanted_cpus(const struct judgement *s)
 {
     int64_t ns = 0;
     for (size_t i = 0; i < s->g->n; i++)
@@ -18,7 +18,7 @@ static double wanted_cpus(const struct scene *s)
     return share_of(ns, s->wall_ns);
 }
 
-static const struct profile_process *process_of(const struct scene *s,
+static const struct profile_process *process_of(const struct judgement *s,
                                                 const struct thread_group *group)
 {
     return profile_see_process(s->p, group->threads[0]->thread->process);
@@ -68,7 +68,7 @@ static double fit_of(const struct cpu_shortage *c)
 
 /* A variable that sets how many threads a library starts: only one that asks for more than there
  * are CPUs. */
-static void find_variable(const struct scene *s, const struct thread_group *group,
+static void find_variable(const struct judgement *s, const struct thread_group *group,
                           struct cpu_shortage *c)
 {
     static const char *const names[] = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
@@ -87,7 +87,7 @@ static void find_variable(const struct scene *s, const struct thread_group *grou
     }
 }
 
-struct cpu_shortage cpu_shortage_of(const struct scene *s, const struct thread_group *group)
+struct cpu_shortage cpu_shortage_of(const struct judgement *s, const struct thread_group *group)
 {
     const struct profile_host *h = profile_see_host(s->p);
     struct cpu_shortage c = {
@@ -122,7 +122,7 @@ void add_shortage_figures(const struct cpu_shortage *c, struct finding *f)
 }
 
 /* Do several threads want a CPU for a tenth of the time or more? */
-static bool several_compute(const struct scene *s)
+static bool several_compute(const struct judgement *s)
 {
     enum { PART = 10 };
     size_t n = 0;
@@ -134,7 +134,7 @@ static bool several_compute(const struct scene *s)
     return n > 1;
 }
 
-static void add_quota(const struct scene *s, const struct profile_cpu_limits *l,
+static void add_quota(const struct judgement *s, const struct profile_cpu_limits *l,
                       const struct thread_group *group, struct text *words)
 {
     text_addf(words,
@@ -145,7 +145,7 @@ static void add_quota(const struct scene *s, const struct profile_cpu_limits *l,
               several_compute(s) ? ", or use fewer threads" : "");
 }
 
-static void add_others(const struct scene *s, const struct profile_host *h, struct text *words)
+static void add_others(const struct judgement *s, const struct profile_host *h, struct text *words)
 {
     double others = share_of(h->others_ns, h->over_ns);
     text_addf(words, "other programs used %.1f CPU%s", others, others < 1.05 ? "" : "s");
@@ -158,7 +158,7 @@ static void add_others(const struct scene *s, const struct profile_host *h, stru
 }
 
 /* " may use 2 CPUs (affinity); this recording's threads wanted 3.1, other programs used …" */
-static void add_use(const struct scene *s, const struct cpu_shortage *c, struct text *words)
+static void add_use(const struct judgement *s, const struct cpu_shortage *c, struct text *words)
 {
     text_add(words, " may use ");
     if (c->cpus == 1)
@@ -173,7 +173,7 @@ static void add_use(const struct scene *s, const struct cpu_shortage *c, struct 
     text_add(words, ".");
 }
 
-static void add_cpus(const struct scene *s, const struct thread_group *group,
+static void add_cpus(const struct judgement *s, const struct thread_group *group,
                      const struct cpu_shortage *c, struct text *words)
 {
     text_addf(words, ": %s", group->plural ? "they" : "it");
@@ -185,7 +185,7 @@ static void add_cpus(const struct scene *s, const struct thread_group *group,
                   fit_of(c));
 }
 
-void add_shortage(const struct scene *s, const struct thread_group *group,
+void add_shortage(const struct judgement *s, const struct thread_group *group,
                   const struct cpu_shortage *c, struct text *words)
 {
     switch (c->cause) {
@@ -209,7 +209,7 @@ void add_shortage(const struct scene *s, const struct thread_group *group,
     }
 }
 
-void add_wanted_cpus(const struct scene *s, const struct thread_group *group,
+void add_wanted_cpus(const struct judgement *s, const struct thread_group *group,
                      const struct cpu_shortage *c, struct text *words)
 {
     if (c->cause != SHORTAGE_OF_CPUS)

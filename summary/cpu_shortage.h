@@ -23,12 +23,12 @@ struct cpu_shortage {
     uint32_t cpus; /* that GROUP may use; 0: unknown */
     bool pinned;   /* to fewer than there are */
 };
-struct cpu_shortage cpu_shortage_of(const struct scene *s, const struct thread_group *group);
+struct cpu_shortage cpu_shortage_of(const struct judgement *s, const struct thread_group *group);
 void add_shortage_figures(const struct cpu_shortage *c, struct finding *f);
 /* Appends the cause behind "main waits 48% of its time for a CPU": ": its cgroup may use …". */
-void add_shortage(const struct scene *s, const struct thread_group *group,
+void add_shortage(const struct judgement *s, const struct thread_group *group,
                   const struct cpu_shortage *c, struct text *words);
 /* " They may use 2 CPUs; this recording's threads wanted 3.1, …", where no limit is the cause;
  * nothing where that is unknown. */
-void add_wanted_cpus(const struct scene *s, const struct thread_group *group,
+void add_wanted_cpus(const struct judgement *s, const struct thread_group *group,
                      const struct cpu_shortage *c, struct text *words);

@@ -40,7 +40,8 @@ static void add_thread(struct crew *c, const struct thread_summary *t)
     tally_add_thread(&c->time, t->thread);
 }
 
-bool crew_make(const struct scene *s, struct thread_group *group, size_t least, struct crew *ret)
+bool crew_make(const struct judgement *s, struct thread_group *group, size_t least,
+               struct crew *ret)
 {
     *ret = (struct crew){.s = s, .group = group};
     if (group->mixed || group->idle)

@@ -6,7 +6,7 @@
 #include "summary/rules.h"
 
 struct crew {
-    const struct scene *s;
+    const struct judgement *s;
     struct thread_group *group; /* the first of its groups that works */
     size_t n;
     int64_t wall_ns;
@@ -19,7 +19,8 @@ struct crew {
 };
 /* The crew whose first working group is GROUP, of LEAST threads or more; false: there is none.  The
  * caller releases RET in both cases. */
-bool crew_make(const struct scene *s, struct thread_group *group, size_t least, struct crew *ret);
+bool crew_make(const struct judgement *s, struct thread_group *group, size_t least,
+               struct crew *ret);
 /* Adds the other threads of C's process, but main, that are ever in the user's function of KEY, as
  * call_node has it, whatever they are called; 0: none. */
 void crew_widen(struct crew *c, uint32_t key);

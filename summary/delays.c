@@ -30,7 +30,7 @@ static const struct delay {
 enum { DNS_PORT = 53 };
 
 /* Whose answer SIDE waits for; NULL: nobody's, or that of several. */
-static const struct blocker *answerer_of(const struct scene *s, const struct wait_side *side)
+static const struct blocker *answerer_of(const struct judgement *s, const struct wait_side *side)
 {
     const struct blocker *b = &side->blocker;
     if (side->thing == THING_EVENTS) {
@@ -49,7 +49,7 @@ static bool resolves(const struct shown_frame *f)
     return known_does(f, DOES_RESOLVE);
 }
 
-static bool is_one_of(const struct scene *s, const struct delay *d, const struct run *run)
+static bool is_one_of(const struct judgement *s, const struct delay *d, const struct run *run)
 {
     const struct wait_side *side = holders_side(s->holders, run->at);
     const struct blocker *b = answerer_of(s, side);
@@ -59,7 +59,7 @@ static bool is_one_of(const struct scene *s, const struct delay *d, const struct
 }
 
 /* GROUP's waits at NODE that are D's: how long, and how many. */
-static int64_t waits_for(const struct scene *s, const struct thread_group *group, uint32_t node,
+static int64_t waits_for(const struct judgement *s, const struct thread_group *group, uint32_t node,
                          const struct delay *d, uint64_t *ret_n)
 {
     int64_t ns = 0;
@@ -72,8 +72,8 @@ static int64_t waits_for(const struct scene *s, const struct thread_group *group
     return ns;
 }
 
-static bool add_known_delay(const struct scene *s, const struct thread_group *group, uint32_t node,
-                            struct text *words, struct finding *f)
+static bool add_known_delay(const struct judgement *s, const struct thread_group *group,
+                            uint32_t node, struct text *words, struct finding *f)
 {
     for (size_t i = 0; i < sizeof delays / sizeof *delays; i++) {
         uint64_t n;
@@ -133,7 +133,7 @@ static int64_t each_of(const struct time_outs *o)
                     : o->expired_ns / max_i64((int64_t)o->expired, 1);
 }
 
-static struct time_outs time_outs_of(const struct scene *s, const struct thread_group *group,
+static struct time_outs time_outs_of(const struct judgement *s, const struct thread_group *group,
                                      uint32_t node)
 {
     struct time_outs ret = {0};
@@ -164,8 +164,8 @@ static bool tell(const struct time_outs *o, int64_t all_ns)
            (o->expired >= SURELY || each_of(o) >= long_ns);
 }
 
-static void add_time_outs(const struct scene *s, const struct thread_group *group, uint32_t node,
-                          struct text *words, struct finding *f)
+static void add_time_outs(const struct judgement *s, const struct thread_group *group,
+                          uint32_t node, struct text *words, struct finding *f)
 {
     const struct time_outs o = time_outs_of(s, group, node);
     if (!tell(&o, group->wall_ns))
@@ -185,7 +185,7 @@ static void add_time_outs(const struct scene *s, const struct thread_group *grou
     add_figure(f, "time_outs", (double)o.expired);
 }
 
-void add_delay(const struct scene *s, const struct thread_group *group, uint32_t node,
+void add_delay(const struct judgement *s, const struct thread_group *group, uint32_t node,
                struct text *words, struct finding *f)
 {
     if (!add_known_delay(s, group, node, words, f))

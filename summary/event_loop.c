@@ -6,7 +6,7 @@ const double loop_idle_share = 0.05;
 /* Of its time: more of it polls than a loop with work does. */
 static const double ready_share = 0.15;
 
-static const char *poll_of(const struct scene *s, const struct run *run)
+static const char *poll_of(const struct judgement *s, const struct run *run)
 {
     size_t n = 0;
     if (run->state != RUN_BLOCKED ||
@@ -19,7 +19,7 @@ static const char *poll_of(const struct scene *s, const struct run *run)
 }
 
 /* The user's function that polls in T's event loop; 0: a library's does, or there is none. */
-static uint32_t function_that_polls(const struct scene *s, const struct profile_thread *t)
+static uint32_t function_that_polls(const struct judgement *s, const struct profile_thread *t)
 {
     for (size_t i = 0; i < t->n_runs; i++) {
         uint32_t node = call_tree_of(s->g->tree, t->runs[i].at);
@@ -31,7 +31,7 @@ static uint32_t function_that_polls(const struct scene *s, const struct profile_
 
 /* Is RUN a wait for the thread's turn to poll: in a pool that polls in turn, or for a lock of the
  * function that polls, POLLING? */
-static bool waits_for_turn(const struct scene *s, const struct run *run, uint32_t polling)
+static bool waits_for_turn(const struct judgement *s, const struct run *run, uint32_t polling)
 {
     static const char *const locks[] = {"futex", "flock", "fcntl", "semop", "semtimedop", NULL};
     uint32_t node = call_tree_of(s->g->tree, run->at);
@@ -43,7 +43,7 @@ static bool waits_for_turn(const struct scene *s, const struct run *run, uint32_
            call_tree_own(s->g->tree, node) == polling;
 }
 
-void loop_see(const struct scene *s, const struct profile_thread *t, struct loop *loop,
+void loop_see(const struct judgement *s, const struct profile_thread *t, struct loop *loop,
               struct stalls *stalls)
 {
     uint32_t polling = function_that_polls(s, t);
@@ -63,7 +63,7 @@ void loop_see(const struct scene *s, const struct profile_thread *t, struct loop
 }
 
 /* How long T idles in an event loop. */
-static int64_t idle_ns_of(const struct scene *s, const struct profile_thread *t)
+static int64_t idle_ns_of(const struct judgement *s, const struct profile_thread *t)
 {
     struct loop loop = {.kind = NULL};
     struct stalls stalls = {.n = 0};
@@ -72,7 +72,7 @@ static int64_t idle_ns_of(const struct scene *s, const struct profile_thread *t)
     return loop.idle_ns;
 }
 
-bool loop_never_idles(const struct scene *s, const struct thread_group *group)
+bool loop_never_idles(const struct judgement *s, const struct thread_group *group)
 {
     int64_t idle_ns = 0;
     for (size_t i = 0; i < group->n; i++)
@@ -82,7 +82,8 @@ bool loop_never_idles(const struct scene *s, const struct thread_group *group)
 
 /* ---- a loop that never waits ---- */
 
-static bool polls_in_library(const struct scene *s, const struct run *run, struct loop_polls *polls)
+static bool polls_in_library(const struct judgement *s, const struct run *run,
+                             struct loop_polls *polls)
 {
     size_t n = 0;
     const struct shown_frame *stack = view_stack(s->g->v, run->at, &n);
@@ -102,7 +103,7 @@ static uint32_t own_poll_at(const struct call_tree *t, uint32_t node)
     return node && polling && call_tree_node(t, polling).parent == node ? polling : 0;
 }
 
-static bool polls_itself(const struct scene *s, const struct run *run, struct loop_polls *polls)
+static bool polls_itself(const struct judgement *s, const struct run *run, struct loop_polls *polls)
 {
     struct call_tree *t = s->g->tree;
     uint32_t node = own_poll_at(t, call_tree_of(t, run->at));
@@ -110,8 +111,8 @@ static bool polls_itself(const struct scene *s, const struct run *run, struct lo
     return node && call_tree_own(t, node) == call_tree_own(t, polls->node);
 }
 
-static struct loop_polls polls_by(const struct scene *s, const struct profile_thread *t,
-                                  bool (*is_poll)(const struct scene *s, const struct run *run,
+static struct loop_polls polls_by(const struct judgement *s, const struct profile_thread *t,
+                                  bool (*is_poll)(const struct judgement *s, const struct run *run,
                                                   struct loop_polls *polls))
 {
     struct loop_polls ret = {0};
@@ -132,7 +133,7 @@ static struct loop_polls polls_by(const struct scene *s, const struct profile_th
     return ret;
 }
 
-struct loop_polls loop_polls_of(const struct scene *s, const struct profile_thread *t)
+struct loop_polls loop_polls_of(const struct judgement *s, const struct profile_thread *t)
 {
     struct loop_polls ret = polls_by(s, t, polls_in_library);
     if (ret.kind)
@@ -141,7 +142,7 @@ struct loop_polls loop_polls_of(const struct scene *s, const struct profile_thre
     return polls_by(s, t, polls_itself);
 }
 
-bool loop_is_always_ready(const struct scene *s, const struct thread_summary *t,
+bool loop_is_always_ready(const struct judgement *s, const struct thread_summary *t,
                           const struct loop_polls *polls)
 {
     enum { LEAST_TIMES = 10 };
@@ -150,7 +151,7 @@ bool loop_is_always_ready(const struct scene *s, const struct thread_summary *t,
            share_of(idle_ns, t->wall_ns) < loop_idle_share;
 }
 
-bool loop_is_ready_of(const struct scene *s, const struct thread_group *group)
+bool loop_is_ready_of(const struct judgement *s, const struct thread_group *group)
 {
     bool ready = false;
     for (size_t i = 0; i < group->n && !ready; i++) {

@@ -13,10 +13,10 @@ struct loop {
     size_t polls;
 };
 /* Adds what T does in its event loop to LOOP, and the time between its polls to STALLS. */
-void loop_see(const struct scene *s, const struct profile_thread *t, struct loop *loop,
+void loop_see(const struct judgement *s, const struct profile_thread *t, struct loop *loop,
               struct stalls *stalls);
 /* Does GROUP hardly ever idle in an event loop, if it has one? */
-bool loop_never_idles(const struct scene *s, const struct thread_group *group);
+bool loop_never_idles(const struct judgement *s, const struct thread_group *group);
 
 /* What a thread does in an event loop while it is on a CPU, or waits for one. */
 struct loop_polls {
@@ -27,9 +27,9 @@ struct loop_polls {
     size_t polls;
     struct intervals rest; /* when it does not poll, but does not wait either; owned */
 };
-struct loop_polls loop_polls_of(const struct scene *s, const struct profile_thread *t);
+struct loop_polls loop_polls_of(const struct judgement *s, const struct profile_thread *t);
 /* Does the loop of T poll again and again, as POLLS say, without ever waiting? */
-bool loop_is_always_ready(const struct scene *s, const struct thread_summary *t,
+bool loop_is_always_ready(const struct judgement *s, const struct thread_summary *t,
                           const struct loop_polls *polls);
 /* Does that of one of GROUP's threads? */
-bool loop_is_ready_of(const struct scene *s, const struct thread_group *group);
+bool loop_is_ready_of(const struct judgement *s, const struct thread_group *group);

@@ -23,7 +23,7 @@ static bool is_process_pool(const struct shown_frame *f)
     return known_does(f, DOES_POOL_PROCESSES);
 }
 
-static bool has_frame(const struct scene *s, const struct thread_summary *t, frame_test *test)
+static bool has_frame(const struct judgement *s, const struct thread_summary *t, frame_test *test)
 {
     for (size_t i = 0; i < t->thread->n_runs; i++)
         if (rule_stack_has(s, t->thread->runs[i].at, test))
@@ -38,7 +38,7 @@ static bool is_of_process(const struct thread_summary *t, const struct thread_su
 
 /* Does another thread of LOOP's process run an event loop?  What its coroutines return is awaited
  * as a thread's result is (run_coroutine_threadsafe()). */
-static bool has_other_loop(const struct scene *s, const struct thread_summary *loop)
+static bool has_other_loop(const struct judgement *s, const struct thread_summary *loop)
 {
     for (size_t i = 0; i < s->g->summaries.n; i++) {
         const struct thread_summary *t = &s->g->summaries.threads[i];
@@ -69,7 +69,7 @@ static bool is_busy(const struct thread_group *group)
     return !group->idle && share_of(group->class_ns[CLASS_IDLE], group->wall_ns) <= no_thread_idles;
 }
 
-static void count_tasks(const struct scene *s, const struct thread_summary *loop,
+static void count_tasks(const struct judgement *s, const struct thread_summary *loop,
                         struct executor *e)
 {
     size_t n = 0;
@@ -81,7 +81,7 @@ static void count_tasks(const struct scene *s, const struct thread_summary *loop
         }
 }
 
-struct executor executor_of(const struct scene *s, const struct thread_summary *loop)
+struct executor executor_of(const struct judgement *s, const struct thread_summary *loop)
 {
     struct executor e = {.one = true};
     const struct thread_summary *first = NULL;

@@ -12,6 +12,6 @@ struct executor {
     struct thread_group *group; /* most of them; NULL: there are none, or some have time */
 };
 /* Of the process of the thread LOOP, which runs an event loop. */
-struct executor executor_of(const struct scene *s, const struct thread_summary *loop);
+struct executor executor_of(const struct judgement *s, const struct thread_summary *loop);
 /* Do more tasks wait than there are threads, none of which has time? */
 bool executor_lacks_threads(const struct executor *e);

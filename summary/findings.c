@@ -205,7 +205,7 @@ static struct finding new_finding(const struct rule *rule)
 }
 
 /* Whom does the user ask for?  For the main thread, and for those whose time it is. */
-static int leading(const struct scene *s, const struct thread_group *group)
+static int leading(const struct judgement *s, const struct thread_group *group)
 {
     return group->leads ? 2 : group == s->lead;
 }
@@ -226,8 +226,8 @@ static bool is_better(const struct finding *f, int leads, const struct judged *j
 }
 
 /* RULE, of GROUP, whose finding is about ABOUT. */
-static void judge_one(const struct scene *s, const struct rule *rule, struct thread_group *group,
-                      const char *about, struct judged *j)
+static void judge_one(const struct judgement *s, const struct rule *rule,
+                      struct thread_group *group, const char *about, struct judged *j)
 {
     struct finding f = new_finding(rule);
     f.about = about;
@@ -251,16 +251,16 @@ static void judge_one(const struct scene *s, const struct rule *rule, struct thr
     free(worse.words); /* NOLINT(clang-analyzer-unix.Malloc) */
 }
 
-static void judge_each(const struct scene *s, const struct rule *rule, struct thread_group *group,
-                       struct judged *j)
+static void judge_each(const struct judgement *s, const struct rule *rule,
+                       struct thread_group *group, struct judged *j)
 {
     for (size_t i = 0; i < group->n; i++) {
         struct thread_group one = groups_one_of(s->g, group, i);
-        struct scene scene = *s;
+        struct judgement of_one = *s;
         if (s->lead == group)
-            scene.lead = &one;
+            of_one.lead = &one;
         if (is_judged(&one))
-            judge_one(&scene, rule, &one, group->noun, j);
+            judge_one(&of_one, rule, &one, group->noun, j);
         groups_release_one(&one);
     }
 }
@@ -294,7 +294,7 @@ static void add_alike(const struct judged *j, const char *alike)
         f->also = str_eq(j->others[i].about, f->about) ? NULL : j->others[i].about;
 }
 
-static void judge_groups(const struct scene *s, const struct rule *rule, const struct ledger *l,
+static void judge_groups(const struct judgement *s, const struct rule *rule, const struct ledger *l,
                          struct finding *best)
 {
     struct judged j = {.best = best, .ledger = l};
@@ -317,7 +317,7 @@ static void judge_groups(const struct scene *s, const struct rule *rule, const s
 }
 
 /* The most samples of one group. */
-static uint64_t most_samples(const struct scene *s)
+static uint64_t most_samples(const struct judgement *s)
 {
     uint64_t most = 0;
     for (size_t i = 0; i < s->g->n; i++)
@@ -325,7 +325,7 @@ static uint64_t most_samples(const struct scene *s)
     return most;
 }
 
-static struct finding too_short(const struct scene *s)
+static struct finding too_short(const struct judgement *s)
 {
     struct text words = {0};
     struct finding f = {.rule = "too_short"};
@@ -366,7 +366,7 @@ static void add_ends(const struct ledger *l, struct text *words, struct finding 
     }
 }
 
-static struct finding nothing(const struct scene *s, const struct ledger *l)
+static struct finding nothing(const struct judgement *s, const struct ledger *l)
 {
     double most = 0;
     double runqueue = 0;
@@ -530,7 +530,7 @@ static void tell_no_leader(struct findings *f, const struct groups *g)
     f->n_printed++;
 }
 
-static bool any_judged(const struct scene *s)
+static bool any_judged(const struct judgement *s)
 {
     for (size_t i = 0; i < s->g->n; i++)
         if (is_judged(&s->g->items[i]))
@@ -541,7 +541,7 @@ static bool any_judged(const struct scene *s)
 void findings_init(struct findings *f, const struct groups *g)
 {
     struct holders holders;
-    struct scene s = {.g = g, .p = g->p, .holders = &holders, .wall_ns = profile_end_ns(g->p)};
+    struct judgement s = {.g = g, .p = g->p, .holders = &holders, .wall_ns = profile_end_ns(g->p)};
     *f = (struct findings){.items = xcalloc(N_RULES + OWN_FINDINGS, sizeof *f->items)};
     if (!g->n)
         return;

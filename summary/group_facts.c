@@ -13,7 +13,7 @@
 #include "summary/task_waits.h"
 
 /* Does rule_stalls() tell of a pause of the collector? */
-static bool tells_pauses(const struct scene *s, struct thread_group *group)
+static bool tells_pauses(const struct judgement *s, struct thread_group *group)
 {
     struct returns r;
     if (!returns_are_asked(s, group) || !returns_find(s, group, &r))
@@ -24,7 +24,7 @@ static bool tells_pauses(const struct scene *s, struct thread_group *group)
 }
 
 /* Does rule_tasks() or rule_executor() tell of tasks of LOOP's? */
-static bool tells_tasks(const struct scene *s, const struct thread_summary *loop)
+static bool tells_tasks(const struct judgement *s, const struct thread_summary *loop)
 {
     if (task_loop_idle_share(s, loop) < task_idle_share)
         return false;
@@ -34,7 +34,7 @@ static bool tells_tasks(const struct scene *s, const struct thread_summary *loop
 }
 
 /* Of a group the rules judge each thread by itself, if it has enough samples. */
-static bool tells_tasks_of(const struct scene *s, const struct thread_group *group)
+static bool tells_tasks_of(const struct judgement *s, const struct thread_group *group)
 {
     bool tells = false;
     for (size_t i = 0; i < group->n && !tells; i++) {
@@ -47,7 +47,7 @@ static bool tells_tasks_of(const struct scene *s, const struct thread_group *gro
     return tells;
 }
 
-static struct group_facts find_facts(const struct scene *s, const struct facts *f,
+static struct group_facts find_facts(const struct judgement *s, const struct facts *f,
                                      struct thread_group *group)
 {
     const struct held_wait locks = held_wait_of(s, group, HELD_LOCKS);
@@ -65,7 +65,7 @@ static struct group_facts find_facts(const struct scene *s, const struct facts *
     return ret;
 }
 
-void facts_init(struct facts *f, const struct scene *s)
+void facts_init(struct facts *f, const struct judgement *s)
 {
     *f = (struct facts){.circles = circles_find(s),
                         .of_groups = xcalloc(s->g->n, sizeof *f->of_groups)};
@@ -80,7 +80,7 @@ void facts_release(struct facts *f)
     free(f->of_groups);
 }
 
-const struct group_facts *facts_about(const struct scene *s, const struct thread_group *group)
+const struct group_facts *facts_about(const struct judgement *s, const struct thread_group *group)
 {
     assert(group >= s->g->items && group < s->g->items + s->g->n);
     return &s->facts->of_groups[group - s->g->items];

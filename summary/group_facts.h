@@ -24,7 +24,7 @@ struct facts {
     struct group_facts *of_groups; /* by group */
 };
 /* S->facts is not set yet: nothing here may ask for it. */
-void facts_init(struct facts *f, const struct scene *s);
+void facts_init(struct facts *f, const struct judgement *s);
 void facts_release(struct facts *f);
 /* Of a group of S->g itself, no single thread of one. */
-const struct group_facts *facts_about(const struct scene *s, const struct thread_group *group);
+const struct group_facts *facts_about(const struct judgement *s, const struct thread_group *group);

@@ -9,7 +9,7 @@ static const double held_part = 0.8;     /* of the wait, for which its holder wa
 static const double searched_part = 0.3; /* of a wait for Python's locks: it speaks for the rest */
 static const double still_part = 0.5;    /* of that time, in one wait of the joined thread */
 
-bool held_wait_is(const struct scene *s, const struct run *run, unsigned kinds)
+bool held_wait_is(const struct judgement *s, const struct run *run, unsigned kinds)
 {
     if (run->state != RUN_BLOCKED)
         return false;
@@ -17,7 +17,7 @@ bool held_wait_is(const struct scene *s, const struct run *run, unsigned kinds)
 }
 
 struct holder_sums {
-    const struct scene *s;
+    const struct judgement *s;
     struct held_wait w;
     int64_t *by_group; /* the time that W's holders have of it */
 };
@@ -25,7 +25,7 @@ struct holder_sums {
 /* NS of RUN are in the sums, if it is such a wait. */
 static void add_wait(struct holder_sums *sums, const struct run *run, int64_t ns)
 {
-    const struct scene *s = sums->s;
+    const struct judgement *s = sums->s;
     struct held_wait *w = &sums->w;
     if (!held_wait_is(s, run, w->kinds))
         return;
@@ -51,12 +51,12 @@ static void add_wait(struct holder_sums *sums, const struct run *run, int64_t ns
     }
 }
 
-static struct holder_sums new_sums(const struct scene *s, unsigned kinds)
+static struct holder_sums new_sums(const struct judgement *s, unsigned kinds)
 {
     return (struct holder_sums){s, {.kinds = kinds}, xcalloc(s->g->n, sizeof(int64_t))};
 }
 
-struct held_wait held_wait_of(const struct scene *s, const struct thread_group *group,
+struct held_wait held_wait_of(const struct judgement *s, const struct thread_group *group,
                               unsigned kinds)
 {
     struct holder_sums sums = new_sums(s, kinds);
@@ -75,7 +75,7 @@ static void see_wait(void *ctx, const struct run_parts *part, uint32_t node, int
     add_wait(ctx, part->run, ns);
 }
 
-struct held_wait held_wait_in(const struct scene *s, const struct tally *t, unsigned kinds)
+struct held_wait held_wait_in(const struct judgement *s, const struct tally *t, unsigned kinds)
 {
     struct holder_sums sums = new_sums(s, kinds);
     tally_each(t, see_wait, &sums);

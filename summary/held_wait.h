@@ -14,12 +14,12 @@ struct held_wait {
     struct wait_side side; /* the holder's last; its ADDR is 0 if it had several locks */
     struct wait_side gone; /* the last whose holder is no thread */
 };
-struct held_wait held_wait_of(const struct scene *s, const struct thread_group *group,
+struct held_wait held_wait_of(const struct judgement *s, const struct thread_group *group,
                               unsigned kinds);
 /* The same of the time that T has. */
-struct held_wait held_wait_in(const struct scene *s, const struct tally *t, unsigned kinds);
+struct held_wait held_wait_in(const struct judgement *s, const struct tally *t, unsigned kinds);
 /* Is RUN a wait of KINDS? */
-bool held_wait_is(const struct scene *s, const struct run *run, unsigned kinds);
+bool held_wait_is(const struct judgement *s, const struct run *run, unsigned kinds);
 /* Is most of W for one that is no thread of the process? */
 bool held_wait_is_gone(const struct held_wait *w);
 /* Is W, of GROUP, for one other group, or one that is no thread, as far as that was read? */

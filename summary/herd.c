@@ -15,7 +15,7 @@ static bool wakes_all(const struct shown_frame *f)
 }
 
 /* The thread of PROCESS that is found to wake all for longest; NULL: none. */
-static const struct profile_thread *waker_of(const struct scene *s, process_id process,
+static const struct profile_thread *waker_of(const struct judgement *s, process_id process,
                                              struct stack_times *ret)
 {
     const struct profile_thread *best = NULL;
@@ -42,7 +42,7 @@ static bool wakes_them(const struct thread_group *group, int64_t waking_ns)
 
 /* Does GROUP wait at NODE to be woken?  Those that are woken all at once wait for the condition's
  * mutex next, most of the time. */
-static bool waits_to_be_woken(const struct scene *s, struct thread_group *group, uint32_t node)
+static bool waits_to_be_woken(const struct judgement *s, struct thread_group *group, uint32_t node)
 {
     static const double least_share = 0.1;
     enum futex_kind futex = call_tree_node(s->g->tree, node).futex;
@@ -56,7 +56,8 @@ static bool waits_to_be_woken(const struct scene *s, struct thread_group *group,
 }
 
 /* Which condition each waits for, and which one is told, is not read: another one may be told. */
-void add_herd(const struct scene *s, struct thread_group *group, uint32_t node, struct text *words)
+void add_herd(const struct judgement *s, struct thread_group *group, uint32_t node,
+              struct text *words)
 {
     struct stack_times times;
     struct call_path path;

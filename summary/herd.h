@@ -6,4 +6,5 @@
 /* " main wakes them all in dispatch a.c:9 > …: …", if several threads of GROUP wait at NODE for a
  * condition, or for the mutex that they want when they are woken, and samples found a thread of
  * their process in what wakes all of a condition's. */
-void add_herd(const struct scene *s, struct thread_group *group, uint32_t node, struct text *words);
+void add_herd(const struct judgement *s, struct thread_group *group, uint32_t node,
+              struct text *words);

@@ -34,7 +34,7 @@ struct sides {
 };
 
 /* A program that starts one child after the other waits for its children; which, is no news. */
-static size_t index_of(const struct scene *s, struct sides *all, const struct wait_side *side)
+static size_t index_of(const struct judgement *s, struct sides *all, const struct wait_side *side)
 {
     struct text what = {0};
     size_t i = 0;
@@ -49,7 +49,7 @@ static size_t index_of(const struct scene *s, struct sides *all, const struct wa
     return i;
 }
 
-static struct side_sum *sum_of(const struct scene *s, struct sides *all, wait_id wait,
+static struct side_sum *sum_of(const struct judgement *s, struct sides *all, wait_id wait,
                                const struct wait_side *side)
 {
     uint64_t i;
@@ -60,8 +60,8 @@ static struct side_sum *sum_of(const struct scene *s, struct sides *all, wait_id
     return i < MAX_SIDES ? &all->items[i] : NULL;
 }
 
-static void add_run(const struct scene *s, const struct profile_thread *t, const struct run *run,
-                    struct sides *all)
+static void add_run(const struct judgement *s, const struct profile_thread *t,
+                    const struct run *run, struct sides *all)
 {
     const struct wait_side *side = holders_side(s->holders, run->at);
     all->ns += run->weights.wall_ns;
@@ -130,7 +130,7 @@ static void add_known_part(const struct side_sum *sum, int64_t all_ns, struct te
 }
 
 /* "its children (convert)" */
-static void add_many(const struct scene *s, const struct side_sum *sum, struct text *words)
+static void add_many(const struct judgement *s, const struct side_sum *sum, struct text *words)
 {
     const char *name = profile_text(s->p, sum->side.blocker.name);
     const char *what = sum->side.thing == THING_CHILD       ? "children"
@@ -151,7 +151,7 @@ static bool goes_on(const struct profile *p, pid_t pid)
 }
 
 /* Adds BEFORE and the command that shows SUM's waiter and process PID, if PID is not recorded. */
-static void add_both(const struct scene *s, const struct side_sum *sum, pid_t pid,
+static void add_both(const struct judgement *s, const struct side_sum *sum, pid_t pid,
                      const char *before, struct text *words)
 {
     if (pid && !profile_find_process(s->p, pid).ix && goes_on(s->p, sum->waiter))
@@ -159,7 +159,8 @@ static void add_both(const struct scene *s, const struct side_sum *sum, pid_t pi
 }
 
 /* How to see what the other process does.  A child is seen with -s, which other findings say. */
-static void add_way_to_see(const struct scene *s, const struct side_sum *sum, struct text *words)
+static void add_way_to_see(const struct judgement *s, const struct side_sum *sum,
+                           struct text *words)
 {
     const struct blocker *b = &sum->side.blocker;
     size_t len = words->len;
@@ -169,7 +170,7 @@ static void add_way_to_see(const struct scene *s, const struct side_sum *sum, st
 }
 
 /* Adds who is at the other end, and how to see it; ends the sentence. */
-static void add_other_side(const struct scene *s, const struct side_sum *sum, int64_t all_ns,
+static void add_other_side(const struct judgement *s, const struct side_sum *sum, int64_t all_ns,
                            struct text *words)
 {
     const struct blocker *b = &sum->side.blocker;
@@ -197,7 +198,7 @@ static const struct blocker *only_address(const struct profile *p, const struct 
 }
 
 /* " 4711 (postgres) listens on port 5432.": where nobody was found at the other end. */
-static bool add_listener(const struct scene *s, const struct side_sum *sum, struct text *words)
+static bool add_listener(const struct judgement *s, const struct side_sum *sum, struct text *words)
 {
     const struct blocker *b = only_address(s->p, &sum->side);
     const struct listener *l = b && !b->pid ? profile_listener(s->p, b) : NULL;
@@ -214,7 +215,7 @@ static bool add_listener(const struct scene *s, const struct side_sum *sum, stru
     return true;
 }
 
-bool add_kernel_side(const struct scene *s, const struct thread_group *group, uint32_t node,
+bool add_kernel_side(const struct judgement *s, const struct thread_group *group, uint32_t node,
                      bool named, struct text *words, struct finding *f)
 {
     struct sides all = {.n = 0};
@@ -238,7 +239,7 @@ bool add_kernel_side(const struct scene *s, const struct thread_group *group, ui
 
 /* Sums up whom GROUP waits for at the other ends of connections, IDLE: while it polls for work.
  * Returns the heaviest, if that is much of all these waits. */
-static const struct side_sum *peer_of(const struct scene *s, const struct thread_group *group,
+static const struct side_sum *peer_of(const struct judgement *s, const struct thread_group *group,
                                       bool idle, struct sides *all)
 {
     for (size_t i = 0; i < group->n; i++) {
@@ -258,7 +259,7 @@ static const struct side_sum *peer_of(const struct scene *s, const struct thread
 }
 
 /* "127.0.0.1:5432 of 4711 (postgres): wallspy -p 12,4711 shows both." */
-static void add_peer(const struct scene *s, const struct side_sum *sum, struct text *words)
+static void add_peer(const struct judgement *s, const struct side_sum *sum, struct text *words)
 {
     const struct blocker *b = only_address(s->p, &sum->side);
     wait_side_add_what(words, s->p, &sum->side, false);
@@ -267,7 +268,8 @@ static void add_peer(const struct scene *s, const struct side_sum *sum, struct t
     (void)add_listener(s, sum, words);
 }
 
-void add_loops_answer(const struct scene *s, const struct thread_group *group, struct text *words)
+void add_loops_answer(const struct judgement *s, const struct thread_group *group,
+                      struct text *words)
 {
     struct sides all = {.n = 0};
     const struct side_sum *sum = peer_of(s, group, true, &all);
@@ -279,7 +281,8 @@ void add_loops_answer(const struct scene *s, const struct thread_group *group, s
 }
 
 /* Does GROUP poll at NODE for nothing but what its own process wakes it by? */
-static bool is_woken_inside(const struct scene *s, const struct thread_group *group, uint32_t node)
+static bool is_woken_inside(const struct judgement *s, const struct thread_group *group,
+                            uint32_t node)
 {
     int64_t own_ns = 0;
     int64_t all_ns = 0;
@@ -292,7 +295,7 @@ static bool is_woken_inside(const struct scene *s, const struct thread_group *gr
 }
 
 /* Does OTHER, of GROUP's process, wait for the other end of one connection for most of its time? */
-static bool asks_for(const struct scene *s, const struct thread_group *group,
+static bool asks_for(const struct judgement *s, const struct thread_group *group,
                      const struct thread_group *other)
 {
     struct sides all = {.n = 0};
@@ -305,7 +308,7 @@ static bool asks_for(const struct scene *s, const struct thread_group *group,
     return asks;
 }
 
-void add_go_between(const struct scene *s, const struct thread_group *group, uint32_t node,
+void add_go_between(const struct judgement *s, const struct thread_group *group, uint32_t node,
                     struct text *words, struct finding *f)
 {
     const struct thread_group *found = NULL;
@@ -339,7 +342,8 @@ struct partner_sums {
     int64_t *by_group; /* of KNOWN_NS */
 };
 
-static void add_partner_of(const struct scene *s, const struct run *run, struct partner_sums *sums)
+static void add_partner_of(const struct judgement *s, const struct run *run,
+                           struct partner_sums *sums)
 {
     bool chosen;
     const struct profile_thread *who = holders_follow(s->holders, run, &chosen);
@@ -352,7 +356,7 @@ static void add_partner_of(const struct scene *s, const struct run *run, struct 
         sums->by_group[group - s->g->items] += run->weights.wall_ns;
 }
 
-static struct partner partner_of_sums(const struct scene *s, const struct partner_sums *sums)
+static struct partner partner_of_sums(const struct judgement *s, const struct partner_sums *sums)
 {
     size_t best = 0;
     for (size_t i = 1; i < s->g->n; i++)
@@ -363,7 +367,7 @@ static struct partner partner_of_sums(const struct scene *s, const struct partne
 }
 
 /* Whom the waits at NODE of GROUP are for.  The caller releases the waits. */
-static struct partner partner_of(const struct scene *s, const struct thread_group *group,
+static struct partner partner_of(const struct judgement *s, const struct thread_group *group,
                                  uint32_t node, struct intervals *ret_waits)
 {
     struct partner_sums sums = {.by_group = xcalloc(s->g->n, sizeof(int64_t))};
@@ -377,7 +381,7 @@ static struct partner partner_of(const struct scene *s, const struct thread_grou
     return ret;
 }
 
-void add_what_it_does(const struct scene *s, const struct thread_group *group, uint32_t node,
+void add_what_it_does(const struct judgement *s, const struct thread_group *group, uint32_t node,
                       struct text *words, struct finding *f)
 {
     struct intervals waits = {0};
@@ -397,7 +401,7 @@ void add_what_it_does(const struct scene *s, const struct thread_group *group, u
 }
 
 /* When one thread of GROUP at least waits for whoever connects. */
-static struct intervals times_open(const struct scene *s, const struct thread_group *group)
+static struct intervals times_open(const struct judgement *s, const struct thread_group *group)
 {
     static const unsigned anybody = 1U << BLOCKER_LISTENER;
     struct intervals ret = {.n = 0};
@@ -413,7 +417,7 @@ static struct intervals times_open(const struct scene *s, const struct thread_gr
 }
 
 /* Is who has what RUN of GROUP waits for known, and none of GROUP? */
-static bool is_held_elsewhere(const struct scene *s, const struct thread_group *group,
+static bool is_held_elsewhere(const struct judgement *s, const struct thread_group *group,
                               const struct run *run)
 {
     bool chosen;
@@ -421,7 +425,7 @@ static bool is_held_elsewhere(const struct scene *s, const struct thread_group *
     return holder && groups_of(s->g, holder) != group;
 }
 
-void add_turns_to_serve(const struct scene *s, const struct thread_group *group, uint32_t node,
+void add_turns_to_serve(const struct judgement *s, const struct thread_group *group, uint32_t node,
                         struct text *words)
 {
     int64_t open_ns = 0;

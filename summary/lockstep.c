@@ -32,7 +32,7 @@ static void add_time_of(struct intervals *all, const struct run *run)
 }
 
 /* When T was in the user's function of KEY. */
-static struct intervals times_in(const struct scene *s, const struct profile_thread *t,
+static struct intervals times_in(const struct judgement *s, const struct profile_thread *t,
                                  uint32_t key)
 {
     struct intervals ret = {.n = 0};
@@ -43,7 +43,7 @@ static struct intervals times_in(const struct scene *s, const struct profile_thr
 }
 
 /* When T waited for a condition or a semaphore. */
-static struct intervals waits_of(const struct scene *s, const struct profile_thread *t)
+static struct intervals waits_of(const struct judgement *s, const struct profile_thread *t)
 {
     struct intervals ret = {.n = 0};
     for (size_t i = 0; i < t->n_runs; i++)
@@ -65,7 +65,7 @@ static double agreement(const struct intervals *a, const struct intervals *b, in
 
 /* May OTHER's waits agree with SHARE of the time?  The shares differ by less than what does not
  * agree, and this takes no look at its threads, who may be many. */
-static bool may_agree(const struct scene *s, struct thread_group *other, double share)
+static bool may_agree(const struct judgement *s, struct thread_group *other, double share)
 {
     int64_t ns = 0;
     for (uint32_t node = 1; node <= call_tree_count(s->g->tree); node++)
@@ -75,7 +75,7 @@ static bool may_agree(const struct scene *s, struct thread_group *other, double 
 }
 
 /* Does each thread of OTHER wait when BUSY is, of a thread that lives for ALL_NS, and else not? */
-static bool waits_meanwhile(const struct scene *s, const struct thread_group *other,
+static bool waits_meanwhile(const struct judgement *s, const struct thread_group *other,
                             const struct intervals *busy, int64_t all_ns)
 {
     for (size_t i = 0; i < other->n; i++) {
@@ -92,7 +92,7 @@ static bool waits_meanwhile(const struct scene *s, const struct thread_group *ot
 }
 
 /* Do T and OTHER wait for each other in turn, each for what the other makes, in ALL_NS? */
-static bool take_turns(const struct scene *s, const struct profile_thread *t,
+static bool take_turns(const struct judgement *s, const struct profile_thread *t,
                        const struct profile_thread *other, int64_t all_ns)
 {
     struct intervals here = waits_of(s, t);
@@ -112,7 +112,7 @@ static void add_advice(const struct thread_group *group, const struct thread_gro
               group->noun, other->noun);
 }
 
-static void add_group(const struct scene *s, const struct thread_group *group,
+static void add_group(const struct judgement *s, const struct thread_group *group,
                       struct thread_group *other, struct text *words, struct finding *f)
 {
     struct call_path path;
@@ -136,7 +136,7 @@ static void add_group(const struct scene *s, const struct thread_group *group,
 
 /* " reader waits 47% of its time in put a.py:7 > condition: main and reader take turns. …", of the
  * first single thread of T's process, GROUP's only one, that does. */
-static void add_turns(const struct scene *s, const struct thread_group *group,
+static void add_turns(const struct judgement *s, const struct thread_group *group,
                       const struct profile_thread *t, struct text *words, struct finding *f)
 {
     struct call_path path;
@@ -158,7 +158,7 @@ static void add_turns(const struct scene *s, const struct thread_group *group,
     }
 }
 
-void add_lockstep(const struct scene *s, const struct thread_group *group, uint32_t node,
+void add_lockstep(const struct judgement *s, const struct thread_group *group, uint32_t node,
                   struct text *words, struct finding *f)
 {
     const struct profile_thread *t = group->threads[0]->thread;

@@ -9,5 +9,5 @@
  * their time: export has, or makes, what they need.", where such threads wait while GROUP's only
  * thread is in the user's function that NODE is in.  Where that one waits whenever the other does
  * not, they take turns. */
-void add_lockstep(const struct scene *s, const struct thread_group *group, uint32_t node,
+void add_lockstep(const struct judgement *s, const struct thread_group *group, uint32_t node,
                   struct text *words, struct finding *f);

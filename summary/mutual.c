@@ -8,12 +8,12 @@ static const double most_of_it = 0.95;
  * room.  Nor did anybody free a lock. */
 enum { LEAST_NS = NS_PER_S / 2 };
 
-static const struct wait *wait_of(const struct scene *s, const struct run *run)
+static const struct wait *wait_of(const struct judgement *s, const struct run *run)
 {
     return run->state == RUN_BLOCKED ? profile_see_wait(s->p, run->at.wait) : NULL;
 }
 
-bool is_for_room(const struct scene *s, const struct run *run)
+bool is_for_room(const struct judgement *s, const struct run *run)
 {
     static const char *const calls[] = {"write",  "writev",  "pwritev2", "send",
                                         "sendto", "sendmsg", "sendmmsg", NULL};
@@ -24,13 +24,13 @@ bool is_for_room(const struct scene *s, const struct run *run)
 }
 
 /* Is it so, or for a file's lock?  Nobody with nothing to do waits for either. */
-static bool is_kept(const struct scene *s, const struct run *run)
+static bool is_kept(const struct judgement *s, const struct run *run)
 {
     return is_for_room(s, run) || holders_side(s->holders, run->at)->thing == THING_FILE_LOCK;
 }
 
 /* Does RUN wait for a process of GROUP, at a pipe or socket or for a file's lock? */
-static bool waits_for(const struct scene *s, const struct run *run,
+static bool waits_for(const struct judgement *s, const struct run *run,
                       const struct thread_group *group)
 {
     static const unsigned things = 1U << THING_PIPE | 1U << THING_SOCKET | 1U << THING_FILE_LOCK;
@@ -54,7 +54,7 @@ struct mutual_waits {
     pid_t owner;
 };
 
-static void add_run(const struct scene *s, const struct run *run, int64_t ns,
+static void add_run(const struct judgement *s, const struct run *run, int64_t ns,
                     const struct thread_group *other, struct mutual_waits *w)
 {
     w->all_ns += ns;
@@ -70,7 +70,8 @@ static void add_run(const struct scene *s, const struct run *run, int64_t ns,
 }
 
 /* Of GROUP's time in WHEN: its waits for OTHER. */
-static struct mutual_waits waits_between(const struct scene *s, const struct thread_group *group,
+static struct mutual_waits waits_between(const struct judgement *s,
+                                         const struct thread_group *group,
                                          const struct intervals *when,
                                          const struct thread_group *other)
 {
@@ -96,7 +97,7 @@ static struct mutual mutual_of_waits(const struct mutual_waits *here,
     return (struct mutual){.part = part, .thing = kept->thing, .owner = kept->owner};
 }
 
-struct mutual mutual_of(const struct scene *s, const struct thread_group *group,
+struct mutual mutual_of(const struct judgement *s, const struct thread_group *group,
                         struct thread_group *other, const struct intervals *waits)
 {
     const process_id process = other->threads[0]->thread->process;

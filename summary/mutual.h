@@ -13,11 +13,11 @@ struct mutual {
 /* Whose waits are for GROUP's processes, while GROUP's, WAITS, are for OTHER's: OTHER, or another
  * group of its process.  One of the two is in a call that sends, or waits for a file's lock: of
  * idle partners both read. */
-struct mutual mutual_of(const struct scene *s, const struct thread_group *group,
+struct mutual mutual_of(const struct judgement *s, const struct thread_group *group,
                         struct thread_group *other, const struct intervals *waits);
 /* Adds " For 71% of that time each waits for the other: …" */
 void add_mutual(const struct mutual *m, struct text *words);
 /* Does RUN wait for room in a pipe or socket? */
-bool is_for_room(const struct scene *s, const struct run *run);
+bool is_for_room(const struct judgement *s, const struct run *run);
 /* Adds "nobody reads the pipe that is full. …", with the way out. */
 void add_no_reader(enum wait_thing thing, struct text *words);

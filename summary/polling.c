@@ -18,8 +18,8 @@ struct between {
     uint64_t samples[ASKED_UNTOLD];
 };
 
-static void look_at(const struct scene *s, const struct run *run, uint32_t outer, uint32_t sleep,
-                    struct between *b)
+static void look_at(const struct judgement *s, const struct run *run, uint32_t outer,
+                    uint32_t sleep, struct between *b)
 {
     size_t n;
     uint32_t node = call_tree_of(s->g->tree, run->at);
@@ -39,7 +39,7 @@ static void look_at(const struct scene *s, const struct run *run, uint32_t outer
 
 /* What GROUP does in OUTER but sleep: if it hardly does anything else than ask, what it asks for.
  * A question now and then is none: who draws a progress bar looks at a file, too. */
-static enum asked asked_between(const struct scene *s, const struct thread_group *group,
+static enum asked asked_between(const struct judgement *s, const struct thread_group *group,
                                 uint32_t outer, uint32_t sleep, bool *ret_works)
 {
     enum { LEAST_SAMPLES = 3 };
@@ -59,7 +59,8 @@ static enum asked asked_between(const struct scene *s, const struct thread_group
 }
 
 /* The function that sleeps may be one that only sleeps, which one that asks calls. */
-static enum asked asked_at(const struct scene *s, const struct thread_group *group, uint32_t node)
+static enum asked asked_at(const struct judgement *s, const struct thread_group *group,
+                           uint32_t node)
 {
     enum { MOST_CALLERS = 3 };
     enum asked named = ASKED_NOTHING;
@@ -78,7 +79,7 @@ static enum asked asked_at(const struct scene *s, const struct thread_group *gro
     return known ? known : named;
 }
 
-struct polling polling_at(const struct scene *s, struct thread_group *group, uint32_t node)
+struct polling polling_at(const struct judgement *s, struct thread_group *group, uint32_t node)
 {
     int64_t all_ns = tally_total(&group->tally, node);
     int64_t each_ns = tally_wait_ns(&group->tally, node);
@@ -93,13 +94,14 @@ struct polling polling_at(const struct scene *s, struct thread_group *group, uin
     };
 }
 
-bool polling_has_time_out(const struct scene *s, const struct thread_group *group, uint32_t node)
+bool polling_has_time_out(const struct judgement *s, const struct thread_group *group,
+                          uint32_t node)
 {
     struct waits_at w = waits_at(s, group, node);
     return waits_at_next(&w) && holders_side(s->holders, w.run->at)->timed;
 }
 
-void polling_add_asked(const struct scene *s, const struct thread_group *group,
+void polling_add_asked(const struct judgement *s, const struct thread_group *group,
                        const struct polling *p, struct text *words)
 {
     const struct profile_process *process =
@@ -127,7 +129,7 @@ bool polling_is_often(const struct polling *p)
     return p->each_ns < longest_sleep_ns && p->sleeps >= least_sleeps;
 }
 
-void add_polling(const struct scene *s, struct thread_group *group, uint32_t node,
+void add_polling(const struct judgement *s, struct thread_group *group, uint32_t node,
                  struct text *words)
 {
     struct polling p = polling_at(s, group, node);

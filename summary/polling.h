@@ -12,17 +12,18 @@ struct polling {
 };
 /* How GROUP sleeps at NODE, a sleep, and for what it asks between: by the library's function that
  * is known to do so, by what samples found it doing between, or by its function's name. */
-struct polling polling_at(const struct scene *s, struct thread_group *group, uint32_t node);
+struct polling polling_at(const struct judgement *s, struct thread_group *group, uint32_t node);
 /* Does a wait at NODE, of GROUP's, end by itself if nobody wakes it? */
-bool polling_has_time_out(const struct scene *s, const struct thread_group *group, uint32_t node);
+bool polling_has_time_out(const struct judgement *s, const struct thread_group *group,
+                          uint32_t node);
 /* Is that for less than a supervisor's second each, and again and again? */
 bool polling_is_often(const struct polling *p);
 /* " for the end of its child 4711 (sort),", " for a lock,": what P asks for, of GROUP. */
-void polling_add_asked(const struct scene *s, const struct thread_group *group,
+void polling_add_asked(const struct judgement *s, const struct thread_group *group,
                        const struct polling *p, struct text *words);
 /* "sleeps 10 times a second, 100 ms each."  VERB: "sleeps" or "waits". */
 void polling_add_times(const struct polling *p, const char *verb, struct text *words);
 /* " It polls there for a lock, and sleeps 10 times a second, 100 ms each.", if GROUP asks for
  * something between its sleeps at NODE. */
-void add_polling(const struct scene *s, struct thread_group *group, uint32_t node,
+void add_polling(const struct judgement *s, struct thread_group *group, uint32_t node,
                  struct text *words);

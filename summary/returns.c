@@ -44,7 +44,7 @@ static bool is_for_requests(const struct call_tree *t, uint32_t node)
     return !str_is_one_of(call, calls) && !str_starts(call, "wait") && !str_ends(call, "nanosleep");
 }
 
-static bool is_there(const struct scene *s, const struct returns *r, const struct run *run)
+static bool is_there(const struct judgement *s, const struct returns *r, const struct run *run)
 {
     if (run->state != RUN_BLOCKED)
         return false;
@@ -58,7 +58,7 @@ static bool is_there(const struct scene *s, const struct returns *r, const struc
 }
 
 /* How long THREAD was away, in *RET_NS; returns for how much of it R's function was there. */
-static int64_t inside_ns(const struct scene *s, const struct returns *r,
+static int64_t inside_ns(const struct judgement *s, const struct returns *r,
                          const struct profile_thread *thread, const struct stalls *stalls,
                          int64_t *ret_ns)
 {
@@ -92,7 +92,7 @@ struct return_sums {
 };
 
 /* What THREAD does, for R. */
-static struct stalls stalls_of(const struct scene *s, const struct returns *r,
+static struct stalls stalls_of(const struct judgement *s, const struct returns *r,
                                const struct profile_thread *thread, struct return_sums *sums)
 {
     static const unsigned clients = 1U << BLOCKER_CLIENT | 1U << BLOCKER_LISTENER;
@@ -120,7 +120,8 @@ static bool is_too_short(const struct return_sums *sums)
     return sums->waits && sums->there_ns / (int64_t)sums->waits < LEAST_SLEEP_NS;
 }
 
-static void see_threads(const struct scene *s, const struct thread_group *group, struct returns *r)
+static void see_threads(const struct judgement *s, const struct thread_group *group,
+                        struct returns *r)
 {
     struct return_sums sums = {.there_ns = 0};
     r->stalls = xcalloc(group->n, sizeof *r->stalls);
@@ -147,7 +148,7 @@ static bool find_wait(struct thread_group *group, enum wait_class class, struct 
     return false;
 }
 
-bool returns_find(const struct scene *s, struct thread_group *group, struct returns *ret)
+bool returns_find(const struct judgement *s, struct thread_group *group, struct returns *ret)
 {
     *ret = (struct returns){.n = 0};
     if (!find_wait(group, CLASS_ORDINARY, &ret->path)) {
@@ -166,7 +167,7 @@ bool returns_find(const struct scene *s, struct thread_group *group, struct retu
     return false;
 }
 
-enum returns_stall returns_stall(const struct scene *s, const struct thread_group *group,
+enum returns_stall returns_stall(const struct judgement *s, const struct thread_group *group,
                                  const struct returns *r)
 {
     const struct stall *longest = &r->stalls[stalls_worst(r->stalls, group->n)].longest;
@@ -185,12 +186,12 @@ enum returns_stall returns_stall(const struct scene *s, const struct thread_grou
     return stall;
 }
 
-bool returns_are_asked(const struct scene *s, const struct thread_group *group)
+bool returns_are_asked(const struct judgement *s, const struct thread_group *group)
 {
     return group == s->lead || group->leads;
 }
 
-void returns_add_rest(const struct scene *s, struct thread_group *group, struct text *words)
+void returns_add_rest(const struct judgement *s, struct thread_group *group, struct text *words)
 {
     struct returns r;
     if (!returns_find(s, group, &r))

@@ -20,15 +20,15 @@ struct returns {
 };
 /* False: GROUP's threads do not wait for requests, or for time, most of their time, and nothing is
  * to be released. */
-bool returns_find(const struct scene *s, struct thread_group *group, struct returns *ret);
+bool returns_find(const struct judgement *s, struct thread_group *group, struct returns *ret);
 /* What the longest time away from the wait is: one that a reader should know of for what it is
  * spent with, or only because it keeps requests waiting. */
 enum returns_stall { NO_STALL, STALL_OF_REQUESTS, STALL_ODD };
-enum returns_stall returns_stall(const struct scene *s, const struct thread_group *group,
+enum returns_stall returns_stall(const struct judgement *s, const struct thread_group *group,
                                  const struct returns *r);
 /* Is GROUP asked for its stalls?  The main thread of a server is, also where others do more. */
-bool returns_are_asked(const struct scene *s, const struct thread_group *group);
+bool returns_are_asked(const struct judgement *s, const struct thread_group *group);
 /* " It spends 60% of its other time in handle a.py:3.", where GROUP waits for requests most of
  * its time. */
-void returns_add_rest(const struct scene *s, struct thread_group *group, struct text *words);
+void returns_add_rest(const struct judgement *s, struct thread_group *group, struct text *words);
 void returns_release(struct returns *r, const struct thread_group *group);

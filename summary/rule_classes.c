@@ -6,7 +6,7 @@
 #include "summary/known.h"
 #include "summary/meanwhile.h"
 
-int64_t spinning_cpu_ns(const struct scene *s, const struct thread_group *group)
+int64_t spinning_cpu_ns(const struct judgement *s, const struct thread_group *group)
 {
     int64_t ns = 0;
     for (size_t i = 0; i < group->n; i++) {
@@ -18,7 +18,7 @@ int64_t spinning_cpu_ns(const struct scene *s, const struct thread_group *group)
     return ns;
 }
 
-struct intervals intervals_of(const struct scene *s, const struct profile_thread *thread,
+struct intervals intervals_of(const struct judgement *s, const struct profile_thread *thread,
                               unsigned classes)
 {
     struct intervals ret = {.n = 0};
@@ -47,7 +47,7 @@ bool rule_is_way_to_wait(const struct call_tree *t, uint32_t node)
     return node && futex_is_wait(call_tree_node(t, node).frame);
 }
 
-int64_t rule_ways_to_waits_ns(const struct scene *s, struct thread_group *group)
+int64_t rule_ways_to_waits_ns(const struct judgement *s, struct thread_group *group)
 {
     int64_t ns = 0;
     for (uint32_t node = 1; node <= call_tree_count(s->g->tree); node++)
@@ -56,7 +56,7 @@ int64_t rule_ways_to_waits_ns(const struct scene *s, struct thread_group *group)
     return ns;
 }
 
-bool rule_has_frame(const struct scene *s, frame_test *test)
+bool rule_has_frame(const struct judgement *s, frame_test *test)
 {
     for (uint32_t id = 1; id <= view_frame_count(s->g->v); id++)
         if (test(view_frame(s->g->v, id)))
@@ -64,7 +64,7 @@ bool rule_has_frame(const struct scene *s, frame_test *test)
     return false;
 }
 
-bool rule_stack_has(const struct scene *s, struct spot at, frame_test *test)
+bool rule_stack_has(const struct judgement *s, struct spot at, frame_test *test)
 {
     size_t n = 0;
     const struct shown_frame *frames = view_stack(s->g->v, at, &n);
@@ -84,7 +84,7 @@ bool rule_is_for_results(const struct shown_frame *f)
     return known_row_of(f, KNOWN_RESULTS) && !f->pool_loop;
 }
 
-struct stack_times rule_times_of(const struct scene *s, const struct profile_thread *thread,
+struct stack_times rule_times_of(const struct judgement *s, const struct profile_thread *thread,
                                  unsigned counted, frame_test *test)
 {
     struct stack_times ret = {0};
@@ -99,7 +99,7 @@ struct stack_times rule_times_of(const struct scene *s, const struct profile_thr
     return ret;
 }
 
-bool rule_path_in(const struct scene *s, const struct profile_thread *thread,
+bool rule_path_in(const struct judgement *s, const struct profile_thread *thread,
                   const struct stack_times *times, struct call_path *ret)
 {
     struct tally t;
@@ -112,7 +112,7 @@ bool rule_path_in(const struct scene *s, const struct profile_thread *thread,
     return found;
 }
 
-bool rule_path_of(const struct scene *s, const struct thread_group *group, enum weight weight,
+bool rule_path_of(const struct judgement *s, const struct thread_group *group, enum weight weight,
                   unsigned states, struct call_path *ret, double *ret_share)
 {
     struct tally t;
@@ -128,7 +128,7 @@ bool rule_path_of(const struct scene *s, const struct thread_group *group, enum 
 
 /* ---- the kernel's counts ---- */
 
-int64_t rule_others_active_ns(const struct scene *s, const struct thread_group *group)
+int64_t rule_others_active_ns(const struct judgement *s, const struct thread_group *group)
 {
     int64_t ns = 0;
     for (size_t i = 0; i < s->g->n; i++)
@@ -136,7 +136,8 @@ int64_t rule_others_active_ns(const struct scene *s, const struct thread_group *
     return ns;
 }
 
-static struct meanwhile meanwhile_of_one(const struct scene *s, const struct thread_group *group,
+static struct meanwhile meanwhile_of_one(const struct judgement *s,
+                                         const struct thread_group *group,
                                          const struct thread_summary *thread, unsigned classes)
 {
     struct intervals waits = intervals_of(s, thread->thread, classes);
@@ -145,7 +146,7 @@ static struct meanwhile meanwhile_of_one(const struct scene *s, const struct thr
     return m;
 }
 
-struct meanwhile rule_meanwhile_of(const struct scene *s, const struct thread_group *group,
+struct meanwhile rule_meanwhile_of(const struct judgement *s, const struct thread_group *group,
                                    unsigned classes)
 {
     struct meanwhile first = meanwhile_of_one(s, group, group->threads[0], classes);
@@ -174,7 +175,7 @@ static double per_second(uint64_t n, int64_t ns)
     return ns > 0 ? (double)n * NS_PER_S / (double)ns : 0;
 }
 
-double rule_per_second(uint64_t n, const struct scene *s)
+double rule_per_second(uint64_t n, const struct judgement *s)
 {
     return per_second(n, s->wall_ns);
 }

@@ -5,16 +5,16 @@
 #include "summary/rules.h"
 
 /* The CPU time, by the kernel's count, of the samples that found GROUP spinning. */
-int64_t spinning_cpu_ns(const struct scene *s, const struct thread_group *group);
+int64_t spinning_cpu_ns(const struct judgement *s, const struct thread_group *group);
 
 /* When THREAD was in one of CLASSES, 1 << enum wait_class, as far as that is exact, to be held
  * against what others do then; the caller releases them. */
-struct intervals intervals_of(const struct scene *s, const struct profile_thread *thread,
+struct intervals intervals_of(const struct judgement *s, const struct profile_thread *thread,
                               unsigned classes);
 /* Does TEST hold for a frame of the recording?  Where it does not no stack needs a look. */
 typedef bool frame_test(const struct shown_frame *f);
-bool rule_has_frame(const struct scene *s, frame_test *test);
-bool rule_stack_has(const struct scene *s, struct spot at, frame_test *test);
+bool rule_has_frame(const struct judgement *s, frame_test *test);
+bool rule_stack_has(const struct judgement *s, struct spot at, frame_test *test);
 /* Has every import in Python such a frame as F? */
 bool rule_is_import(const struct shown_frame *f);
 /* Does F wait for what comes of a task that a pool was given? */
@@ -25,33 +25,33 @@ struct stack_times {
     struct intervals when; /* the caller releases them */
     int64_t wall_ns, counted_ns;
 };
-struct stack_times rule_times_of(const struct scene *s, const struct profile_thread *thread,
+struct stack_times rule_times_of(const struct judgement *s, const struct profile_thread *thread,
                                  unsigned counted, frame_test *test);
 /* THREAD's heaviest path in TIMES; false: none.  The caller releases it. */
-bool rule_path_in(const struct scene *s, const struct profile_thread *thread,
+bool rule_path_in(const struct judgement *s, const struct profile_thread *thread,
                   const struct stack_times *times, struct call_path *ret);
 /* Is NODE, which is no wait, in a function that only waits? */
 bool rule_is_way_to_wait(const struct call_tree *t, uint32_t node);
 /* How long GROUP runs, or waits for a CPU, in functions that only wait. */
-int64_t rule_ways_to_waits_ns(const struct scene *s, struct thread_group *group);
+int64_t rule_ways_to_waits_ns(const struct judgement *s, struct thread_group *group);
 /* The heaviest path of the nodes in CLASS, of T's sums; false: none.  The caller releases it. */
 bool heaviest_in_class(struct tally *t, enum wait_class class, struct call_path *ret);
 
 /* Where GROUP's threads were in STATES, the heaviest by WEIGHT; its share of that weight.  False:
  * nowhere.  The caller releases the path. */
-bool rule_path_of(const struct scene *s, const struct thread_group *group, enum weight weight,
+bool rule_path_of(const struct judgement *s, const struct thread_group *group, enum weight weight,
                   unsigned states, struct call_path *ret, double *ret_share);
 
 /* For how long threads of other groups than GROUP were active, all together. */
-int64_t rule_others_active_ns(const struct scene *s, const struct thread_group *group);
+int64_t rule_others_active_ns(const struct judgement *s, const struct thread_group *group);
 /* Who is busy at work while GROUP is in CLASSES, 1 << enum wait_class: its first thread and its
  * last, which are alike. */
-struct meanwhile rule_meanwhile_of(const struct scene *s, const struct thread_group *group,
+struct meanwhile rule_meanwhile_of(const struct judgement *s, const struct thread_group *group,
                                    unsigned classes);
 /* Faults, switches and CPU time of GROUP's threads, by the kernel's counters. */
 struct profile_usage rule_usage_of(const struct thread_group *group);
-double rule_system_share(const struct profile_usage *usage); /* of its CPU time */
-double rule_per_second(uint64_t n, const struct scene *s);   /* of the recording */
+double rule_system_share(const struct profile_usage *usage);   /* of its CPU time */
+double rule_per_second(uint64_t n, const struct judgement *s); /* of the recording */
 /* The time from the beginning of GROUP's first thread to the end of its last. */
 int64_t rule_life_ns(const struct thread_group *group);
 double rule_per_second_of_life(uint64_t n, const struct thread_group *group);

@@ -46,7 +46,8 @@ bool doing_collects(struct tally *t, struct call_path *ret, int64_t *ret_ns)
 
 /* ---- whom it waits for ---- */
 
-bool add_thing_of(const struct scene *s, const struct run *run, uint32_t node, struct text *words)
+bool add_thing_of(const struct judgement *s, const struct run *run, uint32_t node,
+                  struct text *words)
 {
     static const char *const things[] = {
         [FUTEX_UNKNOWN] = "",
@@ -104,7 +105,7 @@ static struct found_wait longest_wait(const struct tally *t, uint32_t node)
 }
 
 /* ", which is then in rebuild a.py:9": what HOLDER did. */
-static void add_holder(const struct scene *s, const struct profile_thread *holder,
+static void add_holder(const struct judgement *s, const struct profile_thread *holder,
                        const struct interval *when, struct text *words)
 {
     struct tally t;
@@ -121,7 +122,7 @@ static void add_holder(const struct scene *s, const struct profile_thread *holde
 
 /* ", for mutex db held by refresh, which is then in …"; nothing where the holder is unknown.
  * Returns whether it is. */
-static bool add_whom(const struct scene *s, const struct tally *t, uint32_t node,
+static bool add_whom(const struct judgement *s, const struct tally *t, uint32_t node,
                      struct text *words)
 {
     const struct found_wait wait = longest_wait(t, node);
@@ -139,7 +140,7 @@ static bool add_whom(const struct scene *s, const struct tally *t, uint32_t node
 /* ---- doing ---- */
 
 /* "in put a.py:9, for mutex db held by refresh", "in handle a.py:3 > read /x", "in f a.py:3" */
-static void add_path(const struct scene *s, const struct tally *t, const struct call_path *path,
+static void add_path(const struct judgement *s, const struct tally *t, const struct call_path *path,
                      struct text *words)
 {
     enum wait_class class = class_of_node(s->g->tree, path->node);
@@ -171,7 +172,7 @@ static bool is_odd(const struct call_tree *t, uint32_t node)
     return odd >> class_of_node(t, node) & 1 || locks >> call_tree_node(t, node).futex & 1;
 }
 
-struct doing doing_of(const struct scene *s, struct tally *t)
+struct doing doing_of(const struct judgement *s, struct tally *t)
 {
     struct doing ret = {.words = NULL};
     struct call_path path;
@@ -201,7 +202,7 @@ void doing_release(struct doing *d)
     *d = (struct doing){.words = NULL};
 }
 
-double add_meanwhile(const struct scene *s, const struct thread_group *group,
+double add_meanwhile(const struct judgement *s, const struct thread_group *group,
                      const struct intervals *waits, struct text *words, struct finding *f)
 {
     struct tally t;
@@ -247,7 +248,7 @@ static void add_reason(const struct doing *doing, struct text *words)
 }
 
 /* STALL: what the longest time away is spent with; without words: that is not told. */
-static void add_rest(const struct scene *s, const struct thread_group *group, struct tally *t,
+static void add_rest(const struct judgement *s, const struct thread_group *group, struct tally *t,
                      const struct doing *stall, struct text *words)
 {
     struct doing doing = doing_of(s, t);
@@ -270,7 +271,7 @@ static void add_rest(const struct scene *s, const struct thread_group *group, st
 }
 
 /* T: of GROUP's longest of STALLS; it borrows WHEN, which is set, too. */
-static void tally_stall(const struct scene *s, const struct thread_group *group,
+static void tally_stall(const struct judgement *s, const struct thread_group *group,
                         const struct stalls *stalls, struct tally *ret, struct interval *ret_when)
 {
     size_t worst = stalls_worst(stalls, group->n);
@@ -279,7 +280,7 @@ static void tally_stall(const struct scene *s, const struct thread_group *group,
     tally_add(ret, group->threads[worst]->thread, ret_when, 1);
 }
 
-struct doing doing_in_stall(const struct scene *s, const struct thread_group *group,
+struct doing doing_in_stall(const struct judgement *s, const struct thread_group *group,
                             const struct stalls *stalls)
 {
     struct interval when;
@@ -290,7 +291,8 @@ struct doing doing_in_stall(const struct scene *s, const struct thread_group *gr
     return doing;
 }
 
-bool is_pause(const struct scene *s, const struct thread_group *group, const struct stalls *stalls)
+bool is_pause(const struct judgement *s, const struct thread_group *group,
+              const struct stalls *stalls)
 {
     const struct stall *longest = &stalls[stalls_worst(stalls, group->n)].longest;
     if (stall_ns(longest) < PAUSE_NS || longest->samples < STALL_SAMPLES)
@@ -308,8 +310,8 @@ bool is_pause(const struct scene *s, const struct thread_group *group, const str
     return pause;
 }
 
-void add_away(const struct scene *s, const struct thread_group *group, const struct stalls *stalls,
-              bool stalled, struct text *words)
+void add_away(const struct judgement *s, const struct thread_group *group,
+              const struct stalls *stalls, bool stalled, struct text *words)
 {
     struct doing stall = {.words = NULL};
     struct tally t;
@@ -335,7 +337,7 @@ void add_away(const struct scene *s, const struct thread_group *group, const str
 /* ---- a loop that is kept ---- */
 
 /* Loops whose callbacks must not block: others serve one request after the other. */
-static const char *callback_of(const struct scene *s, uint32_t node)
+static const char *callback_of(const struct judgement *s, uint32_t node)
 {
     for (; node; node = call_tree_node(s->g->tree, node).parent) {
         const struct shown_frame *f = call_tree_node(s->g->tree, node).frame;
@@ -345,7 +347,7 @@ static const char *callback_of(const struct scene *s, uint32_t node)
     return NULL;
 }
 
-void add_kept_loop(const struct scene *s, const struct thread_group *group, uint32_t node,
+void add_kept_loop(const struct judgement *s, const struct thread_group *group, uint32_t node,
                    struct text *out)
 {
     const char *kind = callback_of(s, node);

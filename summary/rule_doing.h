@@ -14,15 +14,16 @@ struct doing {
     const char *meaning; /* meaning_of() its wait; NULL: it has none */
 };
 /* Of the time that T has of its spans.  The caller releases it. */
-struct doing doing_of(const struct scene *s, struct tally *t);
+struct doing doing_of(const struct judgement *s, struct tally *t);
 void doing_release(struct doing *d);
 
 /* " for a condition", " for a mutex held by refresh", " for load to end": what RUN, which ends in
  * NODE, waits for in memory.  Returns whether a thread is named. */
-bool add_thing_of(const struct scene *s, const struct run *run, uint32_t node, struct text *words);
+bool add_thing_of(const struct judgement *s, const struct run *run, uint32_t node,
+                  struct text *words);
 /* " Meanwhile worker is 94% in run > ask.": GROUP's heaviest path within WAITS.  Returns its share
  * of that; 0: there is none, and nothing is written. */
-double add_meanwhile(const struct scene *s, const struct thread_group *group,
+double add_meanwhile(const struct judgement *s, const struct thread_group *group,
                      const struct intervals *waits, struct text *words, struct finding *f);
 
 /* Is NODE Python's collector at work? */
@@ -34,16 +35,17 @@ bool doing_collects(struct tally *t, struct call_path *ret, int64_t *ret_ns);
 extern const char collector_remedy[];
 
 /* In the longest of STALLS, one by thread of GROUP, which is there.  The caller releases it. */
-struct doing doing_in_stall(const struct scene *s, const struct thread_group *group,
+struct doing doing_in_stall(const struct judgement *s, const struct thread_group *group,
                             const struct stalls *stalls);
 /* Is that one a pause of Python's collector, from PAUSE_NS on? */
-bool is_pause(const struct scene *s, const struct thread_group *group, const struct stalls *stalls);
+bool is_pause(const struct judgement *s, const struct thread_group *group,
+              const struct stalls *stalls);
 /* " Longest stall: 330 ms in build_report a.py:6. It spends 85% of its other time on that.": what
  * GROUP's threads do while they are not there, and if STALLED for how long one is not.  STALLS: one
  * by thread. */
-void add_away(const struct scene *s, const struct thread_group *group, const struct stalls *stalls,
-              bool stalled, struct text *words);
+void add_away(const struct judgement *s, const struct thread_group *group,
+              const struct stalls *stalls, bool stalled, struct text *words);
 /* " That keeps its event loop (asyncio) from polling.", if GROUP's one thread is at NODE in a
  * callback of a loop that hardly polls.  Of a loop that does rule_event_loop() tells. */
-void add_kept_loop(const struct scene *s, const struct thread_group *group, uint32_t node,
+void add_kept_loop(const struct judgement *s, const struct thread_group *group, uint32_t node,
                    struct text *out);

@@ -45,7 +45,7 @@ void add_in_turn(const struct thread_group *group, struct text *words)
         text_addf(words, " They run one after the other: %.1f at a time.", at_once);
 }
 
-void add_meaning(const struct scene *s, uint32_t node, struct text *out)
+void add_meaning(const struct judgement *s, uint32_t node, struct text *out)
 {
     const char *meaning = meaning_of(s->g->tree, node);
     if (meaning)

@@ -17,7 +17,7 @@ void add_opening_part(const struct thread_group *group, const char *verb, double
  * starts one and waits for its end at once could do its work itself. */
 void add_in_turn(const struct thread_group *group, struct text *words);
 /* meaning_of() the wait at NODE, after a space; nothing where there is none. */
-void add_meaning(const struct scene *s, uint32_t node, struct text *out);
+void add_meaning(const struct judgement *s, uint32_t node, struct text *out);
 /* "Both threads", "All 5 threads" */
 void add_all_threads(size_t n, struct text *words);
 /* "s" where the noun is one: "waits" */

@@ -12,8 +12,8 @@ struct facts;     /* group_facts.h */
 /* Of its group's time: what takes less is not worth a sentence.  One for all rules: which of their
  * findings are printed the ranking decides, by seconds. */
 static const double worth_telling = 0.1;
-/* The input of a rule. */
-struct scene {
+/* The input of a rule: what is judged. */
+struct judgement {
     const struct groups *g;
     const struct profile *p;
     struct holders *holders;
@@ -23,10 +23,10 @@ struct scene {
     struct thread_group *lead; /* whose time the user misses; NULL: nobody's */
 };
 /* Judges GROUP (NULL: everything): sets the share and the figures, and the words if it applies. */
-typedef void rule_judge(const struct scene *s, struct thread_group *group, struct finding *ret);
+typedef void rule_judge(const struct judgement *s, struct thread_group *group, struct finding *ret);
 
 /* Is there anything that the rule could apply to?  Asked before it judges thread by thread. */
-typedef bool rule_may(const struct scene *s);
+typedef bool rule_may(const struct judgement *s);
 
 /* rules_peers.c */
 rule_judge rule_only_children, rule_differs;

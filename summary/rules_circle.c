@@ -5,12 +5,12 @@
 #include "summary/mutual.h"
 #include "summary/rule_words.h"
 
-static const char *label_of(const struct scene *s, const struct waiter *w)
+static const char *label_of(const struct judgement *s, const struct waiter *w)
 {
     return s->g->summaries.threads[w->tag].label;
 }
 
-static void add_held(const struct scene *s, const struct wait_side *side, const char *holder,
+static void add_held(const struct judgement *s, const struct wait_side *side, const char *holder,
                      struct text *words)
 {
     text_add(words, ", for ");
@@ -19,7 +19,7 @@ static void add_held(const struct scene *s, const struct wait_side *side, const 
 }
 
 /* "deposit 12 waits in transfer a.cc:7 for a mutex held by withdraw 13" */
-static void add_waiter(const struct scene *s, const struct wait_graph *graph,
+static void add_waiter(const struct judgement *s, const struct wait_graph *graph,
                        const struct waiter *w, struct text *words)
 {
     const struct profile_thread *t = circles_thread(s, w);
@@ -39,7 +39,7 @@ static void add_waiter(const struct scene *s, const struct wait_graph *graph,
     call_path_release(&path);
 }
 
-static void add_behind(const struct scene *s, const struct wait_graph *graph, int cycle,
+static void add_behind(const struct judgement *s, const struct wait_graph *graph, int cycle,
                        struct text *words, struct finding *f)
 {
     enum { MOST_NAMED = 4 };
@@ -61,7 +61,7 @@ static void add_behind(const struct scene *s, const struct wait_graph *graph, in
 }
 
 /* " Nobody reads the pipe that is full. …": where a thread of CYCLE waits for room in one. */
-static void add_full(const struct scene *s, const struct wait_graph *graph, int cycle,
+static void add_full(const struct judgement *s, const struct wait_graph *graph, int cycle,
                      struct text *words)
 {
     for (size_t i = 0; i < graph->n; i++) {
@@ -75,7 +75,7 @@ static void add_full(const struct scene *s, const struct wait_graph *graph, int 
     }
 }
 
-static void write_circle(const struct scene *s, const struct wait_graph *graph, int cycle,
+static void write_circle(const struct judgement *s, const struct wait_graph *graph, int cycle,
                          const char *title, struct finding *f)
 {
     struct text words = {0};
@@ -104,7 +104,7 @@ static void write_circle(const struct scene *s, const struct wait_graph *graph, 
 }
 
 /* Is a thread of the leader's in CYCLE, or behind it? */
-static bool keeps_leader(const struct scene *s, const struct wait_graph *graph, int cycle)
+static bool keeps_leader(const struct judgement *s, const struct wait_graph *graph, int cycle)
 {
     bool keeps = false;
     for (size_t i = 0; i < graph->n && s->lead; i++) {
@@ -117,7 +117,8 @@ static bool keeps_leader(const struct scene *s, const struct wait_graph *graph, 
 
 /* The first circle whose waits have time-outs, if TIMED, or have none; one that keeps the leader
  * before others. */
-static void judge_circles(const struct scene *s, bool timed, const char *title, struct finding *f)
+static void judge_circles(const struct judgement *s, bool timed, const char *title,
+                          struct finding *f)
 {
     const struct wait_graph *graph = &s->facts->circles;
     for (int keeps = 1; keeps >= 0; keeps--)
@@ -127,13 +128,13 @@ static void judge_circles(const struct scene *s, bool timed, const char *title, 
                 write_circle(s, graph, cycle, title, f);
 }
 
-void rule_deadlock(const struct scene *s, struct thread_group *group, struct finding *f)
+void rule_deadlock(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     (void)group;
     judge_circles(s, false, "Deadlock", f);
 }
 
-void rule_circular_wait(const struct scene *s, struct thread_group *group, struct finding *f)
+void rule_circular_wait(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     (void)group;
     judge_circles(s, true, "Circular wait, with a time-out,", f);

@@ -72,12 +72,12 @@ static void add_holder(struct contention *c, const struct profile_thread *holder
     c->read_ns += ns;
 }
 
-static pid_t pid_of(const struct scene *s, const struct profile_thread *t)
+static pid_t pid_of(const struct judgement *s, const struct profile_thread *t)
 {
     return profile_see_process(s->p, t->process)->pid;
 }
 
-static void add_run(const struct scene *s, struct contention *c, const struct profile_thread *t,
+static void add_run(const struct judgement *s, struct contention *c, const struct profile_thread *t,
                     const struct run *run)
 {
     const struct wait_side *side = run->at.wait.ix ? holders_side(s->holders, run->at) : NULL;
@@ -108,7 +108,7 @@ static const struct place *heaviest(const struct contention *c, int64_t *ret_loc
 }
 
 /* Is RUN a wait of T for the lock of AT? */
-static bool is_wait_for(const struct scene *s, const struct profile_thread *t,
+static bool is_wait_for(const struct judgement *s, const struct profile_thread *t,
                         const struct run *run, const struct place *at)
 {
     const struct wait_side *side = run->at.wait.ix ? holders_side(s->holders, run->at) : NULL;
@@ -116,14 +116,15 @@ static bool is_wait_for(const struct scene *s, const struct profile_thread *t,
            is_same_lock(&(struct place){.side = *side, .pid = pid_of(s, t)}, at);
 }
 
-static bool waits_untimed(const struct scene *s, const struct profile_thread *t,
+static bool waits_untimed(const struct judgement *s, const struct profile_thread *t,
                           const struct run *run, const struct place *at)
 {
     return is_wait_for(s, t, run, at) && !holders_side(s->holders, run->at)->timed;
 }
 
 /* Did T get the lock of AT?  Its wait ended, and a wait without a time-out ends with the lock. */
-static bool got_it(const struct scene *s, const struct profile_thread *t, const struct place *at)
+static bool got_it(const struct judgement *s, const struct profile_thread *t,
+                   const struct place *at)
 {
     for (size_t k = 1; k < t->n_runs; k++)
         if (t->runs[k].state != RUN_MISSED && !waits_untimed(s, t, &t->runs[k], at) &&
@@ -132,7 +133,7 @@ static bool got_it(const struct scene *s, const struct profile_thread *t, const 
     return false;
 }
 
-static void add_those_that_got_it(const struct scene *s, const struct thread_group *group,
+static void add_those_that_got_it(const struct judgement *s, const struct thread_group *group,
                                   struct contention *c, const struct place *at)
 {
     for (size_t i = 0; i < group->n; i++)
@@ -141,7 +142,7 @@ static void add_those_that_got_it(const struct scene *s, const struct thread_gro
 }
 
 /* Those that were read to hold the lock of AT, for which GROUP waits. */
-static void add_those_that_were_read(const struct scene *s, const struct thread_group *group,
+static void add_those_that_were_read(const struct judgement *s, const struct thread_group *group,
                                      struct contention *c, const struct place *at)
 {
     for (size_t i = 0; i < group->n; i++) {
@@ -172,7 +173,7 @@ static bool has_one_holder(const struct contention *c)
 
 /* Of the times ALL what HOLDER does not spend in waits for the lock of AT itself: the holder of one
  * moment is not that of the whole wait.  The caller releases it. */
-static struct intervals without_own_waits(const struct scene *s, const struct place *at,
+static struct intervals without_own_waits(const struct judgement *s, const struct place *at,
                                           const struct profile_thread *holder,
                                           const struct intervals *all)
 {
@@ -184,7 +185,7 @@ static struct intervals without_own_waits(const struct scene *s, const struct pl
 }
 
 /* HELD[i]: the waits of GROUP for the lock of AT while C's holder I has it. */
-static void add_held_times(const struct scene *s, const struct thread_group *group,
+static void add_held_times(const struct judgement *s, const struct thread_group *group,
                            const struct contention *c, const struct place *at,
                            struct intervals *held)
 {
@@ -206,7 +207,7 @@ static void add_held_times(const struct scene *s, const struct thread_group *gro
 
 /* ", 94% of that time in emit > write pipe"  HOLDER: one of them.  Returns their node; 0:
  * they do not do the same. */
-static uint32_t add_holders_way(const struct scene *s, const struct profile_thread *holder,
+static uint32_t add_holders_way(const struct judgement *s, const struct profile_thread *holder,
                                 struct tally *t, struct text *words, struct finding *f)
 {
     struct call_path path;
@@ -226,7 +227,7 @@ static uint32_t add_holders_way(const struct scene *s, const struct profile_thre
     return node;
 }
 
-static void add_what_they_do(const struct scene *s, const struct thread_group *group,
+static void add_what_they_do(const struct judgement *s, const struct thread_group *group,
                              const struct contention *c, const struct place *at, struct text *words,
                              struct finding *f)
 {
@@ -257,7 +258,7 @@ static void add_what_they_do(const struct scene *s, const struct thread_group *g
 
 /* "6 work threads wait 42% of their time for mutex table_mutex in insert_row a.cc:8.  9 threads
  * hold it in turn."  "At least 9", where not all holders were read. */
-static void tell(const struct scene *s, struct thread_group *group, const struct contention *c,
+static void tell(const struct judgement *s, struct thread_group *group, const struct contention *c,
                  const struct place *at, double share, struct finding *f)
 {
     struct text words = {0};
@@ -277,7 +278,7 @@ static void tell(const struct scene *s, struct thread_group *group, const struct
 
 /* GROUP's waits at the places for the lock of AT of which nothing was read: Python's locks are
  * searched for now and then only. */
-static int64_t unread_ns(const struct scene *s, const struct thread_group *group,
+static int64_t unread_ns(const struct judgement *s, const struct thread_group *group,
                          const struct contention *c, const struct place *at)
 {
     int64_t ns = 0;
@@ -298,7 +299,7 @@ static int64_t unread_ns(const struct scene *s, const struct thread_group *group
     return ns;
 }
 
-void rule_contention(const struct scene *s, struct thread_group *group, struct finding *f)
+void rule_contention(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     struct contention c = {0};
     for (size_t i = 0; i < group->n; i++) {

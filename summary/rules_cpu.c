@@ -24,7 +24,7 @@ static const double crowded_share = 0.25; /* of the time: a wait without a limit
 
 /* The counts of a thread are known up to its last sample.  Of one that lives for a tick or two that
  * is its birth, when it waits for its first CPU. */
-static bool is_short_lived(const struct scene *s, const struct thread_group *group)
+static bool is_short_lived(const struct judgement *s, const struct thread_group *group)
 {
     enum { LEAST_TICKS = 5 };
     double rate_hz = profile_number(s->p, METRIC_RATE_HZ);
@@ -54,7 +54,7 @@ static bool mostly_spins(const struct thread_group *group)
 }
 
 /* " Python's re compiles patterns for 82% of the time in which main runs or waits for a CPU: …" */
-static double known_of_wanted(const struct scene *s, const struct thread_group *group,
+static double known_of_wanted(const struct judgement *s, const struct thread_group *group,
                               struct text *words, struct finding *f)
 {
     char *of = xasprintf("the time in which %s run%s or wait%s for a CPU", group->noun,
@@ -65,7 +65,7 @@ static double known_of_wanted(const struct scene *s, const struct thread_group *
 }
 
 /* "4 ranks wait 40% of their time for a CPU, mainly in work a.py:2" */
-static void add_wait(const struct scene *s, const struct thread_group *group, const char *noun,
+static void add_wait(const struct judgement *s, const struct thread_group *group, const char *noun,
                      double share, struct text *words)
 {
     struct call_path path;
@@ -82,7 +82,7 @@ static void add_wait(const struct scene *s, const struct thread_group *group, co
 
 /* Where what is known to be slow takes most of what they want of a CPU it comes first: the lack of
  * CPUs is its price. */
-void rule_cpu_wait(const struct scene *s, struct thread_group *group, struct finding *f)
+void rule_cpu_wait(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     double share = share_of(group->runqueue_ns, group->wall_ns);
     add_figure(f, "share", share);
@@ -131,7 +131,7 @@ static bool add_waited(double waited, struct text *words, struct finding *f)
 }
 
 /* What GROUP does in PATH; NULL: it computes there, or would if memory were there. */
-static const char *waits_verb(const struct scene *s, const struct thread_group *group,
+static const char *waits_verb(const struct judgement *s, const struct thread_group *group,
                               const struct call_path *path)
 {
     enum wait_class class = class_of_node(s->g->tree, path->node);
@@ -143,7 +143,8 @@ static const char *waits_verb(const struct scene *s, const struct thread_group *
 }
 
 /* "; it waits 40% in ask a.py:9 > recvfrom": in the heaviest of its paths that is a wait. */
-static void add_waits(const struct scene *s, const struct thread_group *group, struct text *words)
+static void add_waits(const struct judgement *s, const struct thread_group *group,
+                      struct text *words)
 {
     static const double least_share = 0.2;
     for (size_t i = 0; i < group->n_paths; i++) {
@@ -161,7 +162,7 @@ static void add_waits(const struct scene *s, const struct thread_group *group, s
 }
 
 /* ", 52% in walk a.py:3 and 20% in main a.py:9 > fold": where GROUP computes. */
-static void add_places(const struct scene *s, struct thread_group *group, struct text *words,
+static void add_places(const struct judgement *s, struct thread_group *group, struct text *words,
                        struct finding *f)
 {
     struct call_path own = where_own(&group->tally, &group->paths[0], group->paths[0].ns);
@@ -188,7 +189,7 @@ static void add_places(const struct scene *s, struct thread_group *group, struct
 }
 
 /* "6.0 s"; "its time" of threads that were not there for most of that. */
-static void add_lifetime(const struct scene *s, const struct thread_group *group,
+static void add_lifetime(const struct judgement *s, const struct thread_group *group,
                          struct text *words)
 {
     static const double most_of_it = 0.9;
@@ -198,7 +199,7 @@ static void add_lifetime(const struct scene *s, const struct thread_group *group
         text_addf(words, "%s time", possessive(group));
 }
 
-void rule_computes(const struct scene *s, struct thread_group *group, struct finding *f)
+void rule_computes(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     struct text words = {0};
     const struct cpu_shortage shortage = cpu_shortage_of(s, group);
@@ -232,7 +233,7 @@ void rule_computes(const struct scene *s, struct thread_group *group, struct fin
 }
 
 /* Is NODE in what ends the interpreter, once the program's code has ended? */
-static bool is_at_python_end(const struct scene *s, uint32_t node)
+static bool is_at_python_end(const struct judgement *s, uint32_t node)
 {
     for (; node; node = call_tree_node(s->g->tree, node).parent)
         if (known_does(call_tree_node(s->g->tree, node).frame, DOES_END_PYTHON))
@@ -241,7 +242,7 @@ static bool is_at_python_end(const struct scene *s, uint32_t node)
 }
 
 /* Of TALLY's time: what is collected while the interpreter ends. */
-static int64_t collected_at_end_ns(const struct scene *s, struct tally *tally)
+static int64_t collected_at_end_ns(const struct judgement *s, struct tally *tally)
 {
     int64_t ns = 0;
     for (uint32_t node = 1; node <= call_tree_count(tally->tree); node++)
@@ -251,7 +252,7 @@ static int64_t collected_at_end_ns(const struct scene *s, struct tally *tally)
 }
 
 /* "main spends 28% of its time collecting garbage …": NS in all, mainly on the way PATH. */
-static char *collecting(const struct scene *s, struct thread_group *group,
+static char *collecting(const struct judgement *s, struct thread_group *group,
                         const struct call_path *path, int64_t ns)
 {
     struct text words = {0};
@@ -271,7 +272,7 @@ static char *collecting(const struct scene *s, struct thread_group *group,
     return words.s;
 }
 
-void rule_collects(const struct scene *s, struct thread_group *group, struct finding *f)
+void rule_collects(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     struct call_path path = {.caller = NULL};
     int64_t ns = 0;

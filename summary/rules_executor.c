@@ -7,7 +7,8 @@
 enum { MOST_PLACES = 3 };
 
 /* "40 in export a.py:19, 1 in look_up a.py:24 > getaddrinfo" */
-static void add_places(const struct scene *s, const struct thread_summary *loop, struct text *words)
+static void add_places(const struct judgement *s, const struct thread_summary *loop,
+                       struct text *words)
 {
     size_t n = 0;
     size_t told = 0;
@@ -38,7 +39,7 @@ static void add_threads(const struct executor *e, struct text *words)
     call_path_release(&path);
 }
 
-static void add_lack(const struct scene *s, const struct thread_group *loop,
+static void add_lack(const struct judgement *s, const struct thread_group *loop,
                      const struct executor *e, struct text *words)
 {
     const size_t left = e->tasks - e->threads;
@@ -57,7 +58,7 @@ static void add_lack(const struct scene *s, const struct thread_group *loop,
     task_add_loop(s, loop, words);
 }
 
-void rule_executor(const struct scene *s, struct thread_group *group, struct finding *f)
+void rule_executor(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     double idle = task_loop_idle_share(s, group->threads[0]);
     if (idle <= 0) /* it runs no loop */

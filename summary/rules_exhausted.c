@@ -296,7 +296,7 @@ static bool judge(struct crew *c, struct finding *f)
 }
 
 /* Whoever waits in the same function may need the same; or, those of one name alone. */
-static void judge_group(const struct scene *s, struct thread_group *group, struct finding *f)
+static void judge_group(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     bool told = false;
     for (int wide = 1; wide >= 0 && !told; wide--) {
@@ -310,7 +310,7 @@ static void judge_group(const struct scene *s, struct thread_group *group, struc
     }
 }
 
-void rule_exhausted(const struct scene *s, struct thread_group *group, struct finding *f)
+void rule_exhausted(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     (void)group;
     if (profile_time_step_ns(s->p) > 0) /* how many are past it at a time is unknown from here on */

@@ -18,7 +18,7 @@ static const double least_returning = 0.002;   /* of the time, in calls that ret
 
 /* The allocator that GROUP's calls at NODE are made by, by whole stacks: a stripped one has no
  * function in the tree.  NULL: the program makes them itself. */
-static const struct known_row *allocator_above(const struct scene *s,
+static const struct known_row *allocator_above(const struct judgement *s,
                                                const struct thread_group *group, uint32_t node)
 {
     for (size_t i = 0; i < group->n; i++) {
@@ -44,7 +44,7 @@ static bool returns_memory(const struct shown_frame *f)
 }
 
 /* The call by which GROUP gives most memory back to the kernel, by time; 0: none. */
-static uint32_t returning_node(const struct scene *s, struct thread_group *group)
+static uint32_t returning_node(const struct judgement *s, struct thread_group *group)
 {
     uint32_t best = 0;
     for (uint32_t node = 1; node <= call_tree_count(s->g->tree); node++)
@@ -56,7 +56,7 @@ static uint32_t returning_node(const struct scene *s, struct thread_group *group
 }
 
 /* What lets ALLOCATOR keep its memory; "": that is not known. */
-static const char *keeping(const struct scene *s, const char *allocator)
+static const char *keeping(const struct judgement *s, const char *allocator)
 {
     const struct known_table *t = view_known(s->g->v);
     for (size_t i = 0; i < t->n; i++)
@@ -66,7 +66,7 @@ static const char *keeping(const struct scene *s, const char *allocator)
 }
 
 /* Why the same memory is fetched again and again, if that was seen. */
-static void add_returning(const struct scene *s, struct thread_group *group, struct text *words)
+static void add_returning(const struct judgement *s, struct thread_group *group, struct text *words)
 {
     uint32_t node = returning_node(s, group);
     if (!node)
@@ -89,7 +89,7 @@ static void add_returning(const struct scene *s, struct thread_group *group, str
 
 /* Does a thread AT fork?  A child that multiprocessing has forked has its parent's frames below its
  * own, also that which forked. */
-static bool forks(const struct scene *s, struct spot at)
+static bool forks(const struct judgement *s, struct spot at)
 {
     size_t n = 0;
     const struct shown_frame *stack = view_stack(s->g->v, at, &n);
@@ -99,7 +99,7 @@ static bool forks(const struct scene *s, struct spot at)
     return n > 0 && known_does(&stack[n - 1], DOES_FORK);
 }
 
-static int64_t forks_of(const struct scene *s, const struct profile_thread *thread)
+static int64_t forks_of(const struct judgement *s, const struct profile_thread *thread)
 {
     int64_t ns = 0;
     for (size_t k = 0; k < thread->n_runs; k++)
@@ -129,7 +129,8 @@ static bool may_have_copies(const struct profile_process *process)
 }
 
 /* How long GROUP's threads fork.  RET_COPIES: they have or had children that share their pages. */
-static int64_t forks_ns(const struct scene *s, const struct thread_group *group, bool *ret_copies)
+static int64_t forks_ns(const struct judgement *s, const struct thread_group *group,
+                        bool *ret_copies)
 {
     int64_t ns = 0;
     *ret_copies = false;
@@ -146,8 +147,8 @@ static int64_t forks_ns(const struct scene *s, const struct thread_group *group,
 }
 
 /* What GROUP writes to after fork() is copied, while the child has it, too. */
-static void add_forks(const struct scene *s, const struct thread_group *group, struct text *words,
-                      struct finding *f)
+static void add_forks(const struct judgement *s, const struct thread_group *group,
+                      struct text *words, struct finding *f)
 {
     static const double much = 0.1; /* of the time */
     bool copies;
@@ -190,7 +191,7 @@ static bool where_is_known(const struct thread_group *group)
     return known > guessed;
 }
 
-void rule_page_faults(const struct scene *s, struct thread_group *group, struct finding *f)
+void rule_page_faults(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     struct profile_usage u = rule_usage_of(group);
     double rate = rule_per_second_of_life(u.minor_faults, group);
@@ -238,15 +239,15 @@ static uint64_t voluntary_of(const struct thread_group *group)
 }
 
 /* How many CPUs the kernel needs to let N threads sleep and to wake them, of all its time, U's. */
-static double cpus_of_switches(const struct scene *s, const struct profile_usage *u, uint64_t n)
+static double cpus_of_switches(const struct judgement *s, const struct profile_usage *u, uint64_t n)
 {
     return share_of(min_i64((int64_t)n * SWITCH_NS, u->system_ns), s->wall_ns);
 }
 
 /* Does GROUP, which goes to sleep N times, sleep so briefly at NODE that most of a sleep is the way
  * into it and out of it? */
-static bool sleeps_briefly(const struct scene *s, const struct thread_group *group, uint32_t node,
-                           uint64_t n)
+static bool sleeps_briefly(const struct judgement *s, const struct thread_group *group,
+                           uint32_t node, uint64_t n)
 {
     enum { SHORT_NS = 50 * NS_PER_US };
     int64_t asleep_ns = group->wall_ns - group->cpu_ns - group->runqueue_ns;
@@ -260,7 +261,7 @@ static double price_of_switches(const struct thread_group *group, int64_t system
     return share_of(system_ns + (brief ? asleep_ns : 0), group->wall_ns);
 }
 
-void rule_switches(const struct scene *s, struct thread_group *group, struct finding *f)
+void rule_switches(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     struct profile_usage u = rule_usage_of(group);
     uint64_t n = voluntary_of(group);

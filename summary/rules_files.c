@@ -41,7 +41,7 @@ struct reading {
     int64_t of_files_ns, of_others_ns;
 };
 
-static struct reading reading_of(const struct scene *s, const struct profile_thread *t)
+static struct reading reading_of(const struct judgement *s, const struct profile_thread *t)
 {
     struct reading r = {0};
     for (size_t k = 0; k < t->n_runs; k++) {
@@ -58,7 +58,7 @@ static struct reading reading_of(const struct scene *s, const struct profile_thr
 
 /* How long a read(2) of a file was blocked on average; 0: unknown.  The kernel counts reads of all
  * kinds together. */
-static int64_t ns_a_read(const struct scene *s, const struct thread_group *group)
+static int64_t ns_a_read(const struct judgement *s, const struct thread_group *group)
 {
     double ns = 0;
     double reads = 0;
@@ -75,7 +75,7 @@ static int64_t ns_a_read(const struct scene *s, const struct thread_group *group
 
 /* How long the call of NODE takes; 0: unknown.  Short waits are no calls: there may be several in
  * one, and other ones between two samples. */
-static int64_t ns_a_call(const struct scene *s, struct thread_group *group, uint32_t node,
+static int64_t ns_a_call(const struct judgement *s, struct thread_group *group, uint32_t node,
                          const char *call)
 {
     int64_t ns = strstr(call, "read") ? ns_a_read(s, group) : 0;
@@ -87,7 +87,7 @@ static int64_t ns_a_call(const struct scene *s, struct thread_group *group, uint
 }
 
 /* " (nfs4 nfs01:/export)" */
-static void add_mount(const struct scene *s, const char *point, struct text *words)
+static void add_mount(const struct judgement *s, const char *point, struct text *words)
 {
     for (uint32_t i = 1; point && i <= profile_mount_count(s->p); i++) {
         const struct profile_mount *m = profile_see_mount(s->p, (mount_id){i});
@@ -104,7 +104,7 @@ static void add_mount(const struct scene *s, const char *point, struct text *wor
     }
 }
 
-static void add_files(const struct scene *s, struct thread_group *group,
+static void add_files(const struct judgement *s, struct thread_group *group,
                       const struct call_path *path, struct text *words, struct finding *f)
 {
     const struct shown_frame *wait = call_tree_node(s->g->tree, path->node).frame;
@@ -132,7 +132,7 @@ static void add_files(const struct scene *s, struct thread_group *group,
 
 /* For how long GROUP runs, or waits for a CPU, in a call that brings a file to its disk: what the
  * kernel computes there is part of it. */
-static int64_t syncing_ns(const struct scene *s, struct thread_group *group)
+static int64_t syncing_ns(const struct judgement *s, struct thread_group *group)
 {
     static const char *const calls[] = {"fsync",           "fdatasync", "msync",
                                         "sync_file_range", "syncfs",    NULL};
@@ -146,7 +146,7 @@ static int64_t syncing_ns(const struct scene *s, struct thread_group *group)
 }
 
 /* Is NODE, a sync, one of a transaction?  A checkpoint is one of many. */
-static bool is_sqlite_sync(const struct scene *s, uint32_t node)
+static bool is_sqlite_sync(const struct judgement *s, uint32_t node)
 {
     const struct call_node at = call_tree_node(s->g->tree, node);
     bool syncs = at.frame->call && strstr(at.frame->call, "sync");
@@ -161,7 +161,7 @@ static bool is_sqlite_sync(const struct scene *s, uint32_t node)
 
 /* " In all save a.py:14 takes 88% of its time.": that function of the user's has much more of it
  * than SHARE, in what it does around the calls at NODE. */
-static void add_all_of_place(const struct scene *s, struct thread_group *group, uint32_t node,
+static void add_all_of_place(const struct judgement *s, struct thread_group *group, uint32_t node,
                              double share, struct text *words)
 {
     static const double much_more = 0.15;
@@ -190,7 +190,7 @@ static void add_cpu_wait(const struct thread_group *group, struct text *words)
     text_addf(words, " of %s time.", possessive(group));
 }
 
-void rule_files(const struct scene *s, struct thread_group *group, struct finding *f)
+void rule_files(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     double blocked = share_of(group->class_ns[CLASS_FILE], group->wall_ns);
     double share = blocked + share_of(syncing_ns(s, group), group->wall_ns);

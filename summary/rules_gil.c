@@ -11,7 +11,7 @@ static const double explained_share = 0.9, named_share = 0.1; /* of the samples 
 
 /* For how long each group held the GIL when GROUP's threads waited for it; the caller frees it.
  * *RET_ALL: the time of those waits. */
-static int64_t *gil_holders(const struct scene *s, const struct thread_group *group,
+static int64_t *gil_holders(const struct judgement *s, const struct thread_group *group,
                             int64_t *ret_all)
 {
     int64_t *by_group = xcalloc(s->g->n, sizeof *by_group);
@@ -33,7 +33,7 @@ static int64_t *gil_holders(const struct scene *s, const struct thread_group *gr
 }
 
 /* The group with most of HELD; NULL: none has any. */
-static const struct thread_group *most_of(const struct scene *s, const int64_t *held)
+static const struct thread_group *most_of(const struct judgement *s, const int64_t *held)
 {
     size_t most = 0;
     for (size_t i = 1; i < s->g->n; i++)
@@ -53,8 +53,8 @@ static bool are_called_alike(const struct thread_group *a, const struct thread_g
 
 /* Takes what GROUP and those that are called alike have of HELD, adds their threads to T, and what
  * they are called to NOUN.  Returns the time. */
-static int64_t take_alike(const struct scene *s, const struct thread_group *group, int64_t *held,
-                          struct tally *t, struct text *noun)
+static int64_t take_alike(const struct judgement *s, const struct thread_group *group,
+                          int64_t *held, struct tally *t, struct text *noun)
 {
     int64_t ns = 0;
     size_t threads = 0;
@@ -80,7 +80,7 @@ static int64_t take_alike(const struct scene *s, const struct thread_group *grou
 }
 
 /* Tells of those with most of HELD, as many as it takes to explain most of the wait. */
-static void add_holders(const struct scene *s, int64_t *held, int64_t all, struct text *words,
+static void add_holders(const struct judgement *s, int64_t *held, int64_t all, struct text *words,
                         struct finding *f)
 {
     enum { MOST_NAMED = 3 };
@@ -114,14 +114,14 @@ static void add_holders(const struct scene *s, int64_t *held, int64_t all, struc
 
 /* How long GROUP waits for the GIL.  Where that is most of its waiting, what it is woken in is on
  * the way there: a thread asks for the GIL again every 5 ms. */
-static int64_t gil_waits_ns(const struct scene *s, struct thread_group *group)
+static int64_t gil_waits_ns(const struct judgement *s, struct thread_group *group)
 {
     int64_t gil_ns = group->class_ns[CLASS_GIL];
     return gil_ns +
            (gil_ns > group->class_ns[CLASS_ORDINARY] ? rule_ways_to_waits_ns(s, group) : 0);
 }
 
-void rule_gil(const struct scene *s, struct thread_group *group, struct finding *f)
+void rule_gil(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     struct call_path path;
     int64_t all = 0;

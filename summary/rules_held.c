@@ -15,7 +15,7 @@ enum { MAX_CHAIN = 3 };
 
 /* The place among the threads of W's holder of the one that RUN waits for so; their number: it
  * waits for none of them. */
-static size_t place_of_holder(const struct scene *s, const struct held_wait *w,
+static size_t place_of_holder(const struct judgement *s, const struct held_wait *w,
                               const struct run *run)
 {
     const struct profile_thread *holder =
@@ -28,7 +28,7 @@ static size_t place_of_holder(const struct scene *s, const struct held_wait *w,
 
 /* What the threads of W's holder do while those of GROUP wait so for them, each for its own waiters
  * only: the others of a group may wait, too.  T borrows what is returned, for release_held(). */
-static struct intervals *tally_held(const struct scene *s, const struct thread_group *group,
+static struct intervals *tally_held(const struct judgement *s, const struct thread_group *group,
                                     const struct held_wait *w, struct tally *ret)
 {
     struct intervals *held = xcalloc(w->holder->n, sizeof *held);
@@ -73,7 +73,7 @@ static uint32_t add_holders_way(const struct held_wait *w, struct tally *t, stru
     return node;
 }
 
-static void add_thing(const struct scene *s, const struct held_wait *w, struct text *words)
+static void add_thing(const struct judgement *s, const struct held_wait *w, struct text *words)
 {
     text_add(words, " for ");
     if (w->side.thing == THING_THREAD) {
@@ -84,7 +84,7 @@ static void add_thing(const struct scene *s, const struct held_wait *w, struct t
     }
 }
 
-static void add_gone(const struct scene *s, const struct held_wait *w, struct text *words)
+static void add_gone(const struct judgement *s, const struct held_wait *w, struct text *words)
 {
     text_add(words, " for ");
     wait_side_add_thing(words, s->p, &w->gone);
@@ -95,7 +95,7 @@ static void add_gone(const struct scene *s, const struct held_wait *w, struct te
 }
 
 /* What the LAST holder waits for at NODE outside of the process, if it does; who is at the end. */
-static void add_end(const struct scene *s, const struct thread_group *last, uint32_t node,
+static void add_end(const struct judgement *s, const struct thread_group *last, uint32_t node,
                     struct text *words, struct finding *f)
 {
     if (node && add_kernel_side(s, last, node, true, words, f))
@@ -104,7 +104,7 @@ static void add_end(const struct scene *s, const struct thread_group *last, uint
 }
 
 /* The holder, its state meanwhile, and the thread that it waits for itself. */
-static void add_chain(const struct scene *s, const struct thread_group *group,
+static void add_chain(const struct judgement *s, const struct thread_group *group,
                       const struct held_wait *first, struct text *words, struct finding *f)
 {
     const struct thread_group *seen[MAX_CHAIN + 1] = {group};
@@ -142,7 +142,7 @@ static void add_chain(const struct scene *s, const struct thread_group *group,
 
 /* " tunnel is woken 480 times a second in that wait: …": a mutex is handed to nobody, and the one
  * who releases it runs (pthread_mutex_lock(3), futex(2)). */
-static void add_wakes(const struct scene *s, const struct thread_group *group,
+static void add_wakes(const struct judgement *s, const struct thread_group *group,
                       const struct held_wait *w, struct text *words, struct finding *f)
 {
     static const double much = 0.5, often = 20; /* of its time; a second of a thread's waiting */
@@ -172,7 +172,7 @@ static bool is_of_kinds(const struct call_tree *t, uint32_t node, const void *ki
     return *(const unsigned *)kinds >> call_tree_node(t, node).futex & 1;
 }
 
-static void write_words(const struct scene *s, struct thread_group *group,
+static void write_words(const struct judgement *s, struct thread_group *group,
                         const struct held_wait *w, struct finding *f)
 {
     struct text words = {0};
@@ -200,7 +200,7 @@ static void write_words(const struct scene *s, struct thread_group *group,
     call_path_release(&path);
 }
 
-void rule_held(const struct scene *s, struct thread_group *group, struct finding *f)
+void rule_held(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     const struct group_facts *facts = facts_about(s, group);
     f->share = share_of(facts->held.ns, group->wall_ns);

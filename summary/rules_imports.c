@@ -83,7 +83,7 @@ static int by_time(const void *a, const void *b)
     return (x->ns < y->ns) - (x->ns > y->ns);
 }
 
-static void add_run(const struct scene *s, const struct run *run, struct imports *im)
+static void add_run(const struct judgement *s, const struct run *run, struct imports *im)
 {
     size_t n = 0;
     bool by_import;
@@ -96,7 +96,7 @@ static void add_run(const struct scene *s, const struct run *run, struct imports
 }
 
 /* What GROUP imports, the longest first. */
-static void collect(const struct scene *s, const struct thread_group *group, struct imports *im)
+static void collect(const struct judgement *s, const struct thread_group *group, struct imports *im)
 {
     im->n = 0;
     im->ns = 0;
@@ -108,7 +108,7 @@ static void collect(const struct scene *s, const struct thread_group *group, str
 }
 
 /* A package that takes most of it, "awscli", says less than those that it imports. */
-static void open_the_largest(const struct scene *s, const struct thread_group *group,
+static void open_the_largest(const struct judgement *s, const struct thread_group *group,
                              struct imports *im)
 {
     while (im->n && im->n_opened < MOST_OPENED && !is_opened(im, im->packages[0].name) &&
@@ -131,7 +131,7 @@ static void add_packages(const struct imports *im, int64_t wall_ns, struct text 
     }
 }
 
-void rule_imports(const struct scene *s, struct thread_group *group, struct finding *f)
+void rule_imports(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     struct imports im = {0};
     if (!rule_has_frame(s, rule_is_import))

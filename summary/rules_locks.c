@@ -12,7 +12,7 @@ static bool is_arena_wait(const struct call_tree *t, uint32_t node)
            frame_is_malloc(call_tree_node(t, call_tree_node(t, node).parent).frame);
 }
 
-void rule_malloc_arena(const struct scene *s, struct thread_group *group, struct finding *f)
+void rule_malloc_arena(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     int64_t ns = 0;
     int64_t inside_ns = 0; /* in functions of malloc's that wait for it, whatever they do there */
@@ -55,7 +55,7 @@ struct libc_lock {
     uint32_t best; /* the heaviest wait */
 };
 
-static struct libc_lock sum_of_function(const struct scene *s, struct thread_group *group,
+static struct libc_lock sum_of_function(const struct judgement *s, struct thread_group *group,
                                         uint32_t key)
 {
     const struct call_tree *t = s->g->tree;
@@ -76,7 +76,7 @@ static struct libc_lock sum_of_function(const struct scene *s, struct thread_gro
 }
 
 /* Those of the function with most of them. */
-static struct libc_lock find_libc_lock(const struct scene *s, struct thread_group *group)
+static struct libc_lock find_libc_lock(const struct judgement *s, struct thread_group *group)
 {
     const struct call_tree *t = s->g->tree;
     struct map sums = {0}; /* time by the function's key */
@@ -100,8 +100,8 @@ static struct libc_lock find_libc_lock(const struct scene *s, struct thread_grou
 
 /* " player-1 is in it for 94% of its time.": the other groups that are in the same function.  How
  * often they sleep for its lock is chance. */
-static void add_others_inside(const struct scene *s, const struct thread_group *group, uint32_t key,
-                              struct text *words, struct finding *f)
+static void add_others_inside(const struct judgement *s, const struct thread_group *group,
+                              uint32_t key, struct text *words, struct finding *f)
 {
     for (size_t i = 0; i < s->g->n; i++) {
         struct thread_group *other = &s->g->items[i];
@@ -117,7 +117,7 @@ static void add_others_inside(const struct scene *s, const struct thread_group *
     }
 }
 
-void rule_libc_lock(const struct scene *s, struct thread_group *group, struct finding *f)
+void rule_libc_lock(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     struct libc_lock lock = find_libc_lock(s, group);
     double share = share_of(lock.ns, group->wall_ns);

@@ -45,7 +45,7 @@ static uint32_t find_handler(struct tally *t)
     return best;
 }
 
-static void add_handler(const struct scene *s, const struct thread_group *group,
+static void add_handler(const struct judgement *s, const struct thread_group *group,
                         const struct loop_polls *polls, struct text *words)
 {
     struct tally t;
@@ -93,7 +93,7 @@ static void add_never_waits(struct thread_group *group, const struct loop_polls 
 
 /* " It reads 35,000 times a second, 1 byte each: …", or why else a descriptor may always be
  * ready. */
-static void add_causes(const struct scene *s, const struct thread_group *group,
+static void add_causes(const struct judgement *s, const struct thread_group *group,
                        const struct loop_polls *polls, struct text *words, struct finding *f)
 {
     enum { LEAST_READS = 1000, FEW_BYTES = 4 /* an eventfd(2) gives 8 */ };
@@ -115,12 +115,12 @@ static void add_causes(const struct scene *s, const struct thread_group *group,
              polls->kind ? "a callback asks to be called again at once." : "there is always work.");
 }
 
-bool rule_may_see_loops(const struct scene *s)
+bool rule_may_see_loops(const struct judgement *s)
 {
     return rule_has_frame(s, is_of_loop);
 }
 
-void rule_ready_loop(const struct scene *s, struct thread_group *group, struct finding *f)
+void rule_ready_loop(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     struct loop_polls polls = loop_polls_of(s, group->threads[0]->thread);
     double share = share_of(polls.poll_ns, group->wall_ns);
@@ -143,7 +143,7 @@ void rule_ready_loop(const struct scene *s, struct thread_group *group, struct f
 static const double computes_much = 0.3; /* of its time: what it runs is worth a word */
 
 /* Returns whether it says more than that the loop idles. */
-static bool add_loop(const struct scene *s, const struct thread_group *group,
+static bool add_loop(const struct judgement *s, const struct thread_group *group,
                      const struct loop *loop, const struct stalls *stalls, bool stalled,
                      struct text *words)
 {
@@ -159,7 +159,7 @@ static bool add_loop(const struct scene *s, const struct thread_group *group,
 }
 
 /* Is the longest time between two polls one that a reader should know of? */
-static bool is_long(const struct scene *s, const struct thread_group *group,
+static bool is_long(const struct judgement *s, const struct thread_group *group,
                     const struct stalls *stalls)
 {
     const struct stall *longest = &stalls[stalls_worst(stalls, group->n)].longest;
@@ -169,7 +169,7 @@ static bool is_long(const struct scene *s, const struct thread_group *group,
            is_pause(s, group, stalls);
 }
 
-static void judge_loop(const struct scene *s, const struct thread_group *group,
+static void judge_loop(const struct judgement *s, const struct thread_group *group,
                        const struct loop *loop, const struct stalls *stalls, struct finding *f)
 {
     const struct stall *longest = &stalls[stalls_worst(stalls, group->n)].longest;
@@ -197,7 +197,7 @@ static void judge_loop(const struct scene *s, const struct thread_group *group,
     f->words = words.s;
 }
 
-void rule_event_loop(const struct scene *s, struct thread_group *group, struct finding *f)
+void rule_event_loop(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     struct loop loop = {.kind = NULL};
     struct stalls *stalls = xcalloc(group->n, sizeof *stalls);

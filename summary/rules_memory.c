@@ -22,8 +22,8 @@ static void add_bytes(struct text *words, uint64_t bytes)
 }
 
 /* A cgroup that is at its limit gives up pages of files that it reads again. */
-static bool add_limit(const struct scene *s, const struct thread_group *group, struct text *words,
-                      struct finding *f)
+static bool add_limit(const struct judgement *s, const struct thread_group *group,
+                      struct text *words, struct finding *f)
 {
     static const double nearly_all = 0.9;
     const struct profile_memory_limit *l =
@@ -44,7 +44,7 @@ static bool add_limit(const struct scene *s, const struct thread_group *group, s
 }
 
 /* Of which disk they come, as far as the machine's counts tell: they are of all programs. */
-static void add_source(const struct scene *s, const struct thread_group *group, double rate,
+static void add_source(const struct judgement *s, const struct thread_group *group, double rate,
                        struct text *words, struct finding *f)
 {
     if (add_limit(s, group, words, f))
@@ -70,7 +70,7 @@ static void add_source(const struct scene *s, const struct thread_group *group, 
 }
 
 /* Where GROUP waits for pages the most; where no sample found it waiting, where its faults are. */
-static bool place_of_faults(const struct scene *s, struct thread_group *group,
+static bool place_of_faults(const struct judgement *s, struct thread_group *group,
                             struct call_path *ret)
 {
     double part;
@@ -120,7 +120,7 @@ static bool explains(const struct thread_group *group, uint64_t n, int64_t longe
            (double)n * (double)longest_ns >= (double)ns;
 }
 
-void rule_major_faults(const struct scene *s, struct thread_group *group, struct finding *f)
+void rule_major_faults(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     uint64_t faults = rule_usage_of(group).major_faults;
     double rate = rule_per_second_of_life(faults, group);
@@ -149,7 +149,7 @@ void rule_major_faults(const struct scene *s, struct thread_group *group, struct
 
 /* The kernel counts them for the machine alone: that they are this group's is what the equal
  * numbers say, and the sentence says both. */
-void rule_numa_balancing(const struct scene *s, struct thread_group *group, struct finding *f)
+void rule_numa_balancing(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     const struct profile_machine *m = &profile_see_host(s->p)->machine;
     struct profile_usage u = rule_usage_of(group);

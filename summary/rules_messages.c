@@ -23,7 +23,7 @@ struct passer {
     uint64_t reads, read_bytes; /* of those threads: what others read may be files */
 };
 
-static struct passer passer_of(const struct scene *s, const struct thread_group *group)
+static struct passer passer_of(const struct judgement *s, const struct thread_group *group)
 {
     struct passer ret = {.group = group};
     for (size_t i = 0; i < group->n; i++) {
@@ -45,7 +45,7 @@ static struct passer passer_of(const struct scene *s, const struct thread_group 
 }
 
 /* " Most of it is in 4 python3 processes, in main a.py:6 > SimpleQueue.get." */
-static void add_passer(const struct scene *s, const struct passer *p, struct text *out)
+static void add_passer(const struct judgement *s, const struct passer *p, struct text *out)
 {
     struct call_path path;
     struct stack_times times = rule_times_of(s, p->thread, 1U << COUNTED_CPU, frame_passes_data);
@@ -63,7 +63,7 @@ static void add_passer(const struct scene *s, const struct passer *p, struct tex
  * None of the threads that do it is called by the user; a worker, P's, is in its own first
  * function.  Where the leader passes them itself the next sentence has its line.  Returns whose
  * line it is; NULL: nobody's. */
-static const struct thread_group *add_user(const struct scene *s, const struct passer *p,
+static const struct thread_group *add_user(const struct judgement *s, const struct passer *p,
                                            struct text *out)
 {
     const struct thread_group *user = NULL;
@@ -98,7 +98,7 @@ struct work {
     int64_t passing_ns, busy_ns;
 };
 
-static void add_work(const struct scene *s, const struct profile_thread *thread,
+static void add_work(const struct judgement *s, const struct profile_thread *thread,
                      const struct intervals *when, struct work *w)
 {
     const unsigned works = 1U << COUNTED_CPU | 1U << COUNTED_RUNQUEUE;
@@ -113,7 +113,7 @@ static void add_work(const struct scene *s, const struct profile_thread *thread,
 
 /* For how long THREAD, of the leader, passes data itself, or waits for others who do: their work in
  * its waits stands for these, if most of it is that. */
-static double taken_ns(const struct scene *s, const struct profile_thread *thread)
+static double taken_ns(const struct judgement *s, const struct profile_thread *thread)
 {
     struct stack_times own =
         rule_times_of(s, thread, 1U << COUNTED_CPU | 1U << COUNTED_RUNQUEUE, frame_passes_data);
@@ -133,7 +133,7 @@ static double taken_ns(const struct scene *s, const struct profile_thread *threa
 }
 
 /* Of the leader's time; of many threads the first few stand for all. */
-static double taken_of_leader(const struct scene *s)
+static double taken_of_leader(const struct judgement *s)
 {
     enum { MOST_ASKING = 16 };
     double ns = 0;
@@ -157,7 +157,7 @@ static bool are_small(const struct passer *all)
 
 /* " The messages are small: 84,000 reads a second. Send more in each (chunksize).", with what is
  * known of the library by which USER sends them, or else PASSER. */
-static void add_size(const struct scene *s, const struct thread_group *user,
+static void add_size(const struct judgement *s, const struct thread_group *user,
                      const struct thread_group *passer, const struct passer *all, struct text *out,
                      struct finding *f)
 {
@@ -176,7 +176,7 @@ static void add_size(const struct scene *s, const struct thread_group *user,
                             : " Send less per message, or share memory.");
 }
 
-void rule_messages(const struct scene *s, struct thread_group *group, struct finding *f)
+void rule_messages(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     struct passer best = {0};
     struct passer all = {0};

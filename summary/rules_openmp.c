@@ -8,12 +8,12 @@
 
 static const double used_cpus = 0.05; /* that make a runtime one that is used */
 
-static double cpus_of(const struct scene *s, const struct openmp_pool *pool)
+static double cpus_of(const struct judgement *s, const struct openmp_pool *pool)
 {
     return share_of(pool->cpu_ns, s->wall_ns);
 }
 
-static bool is_used(const struct scene *s, const struct openmp_pool *pool)
+static bool is_used(const struct judgement *s, const struct openmp_pool *pool)
 {
     return cpus_of(s, pool) >= used_cpus;
 }
@@ -28,7 +28,7 @@ static void add_pool(const struct openmp_pool *pool, bool first, struct text *wo
     text_add_tame(words, pool->library, strlen(pool->library));
 }
 
-static void write_words(const struct scene *s, const struct openmp_pool *a,
+static void write_words(const struct judgement *s, const struct openmp_pool *a,
                         const struct openmp_pool *b, struct finding *f)
 {
     struct text words = {0};
@@ -52,7 +52,7 @@ static void write_words(const struct scene *s, const struct openmp_pool *a,
     f->words = words.s;
 }
 
-void rule_openmp_runtimes(const struct scene *s, struct thread_group *group, struct finding *f)
+void rule_openmp_runtimes(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     struct openmp_pools pools;
     (void)group;

@@ -18,7 +18,7 @@ static const double never_share = 0.01;    /* of the others' time: they are not 
 /* ---- one differs from its like ---- */
 
 /* Is the process of one of B's threads a child of A's? */
-static bool is_parent_of(const struct scene *s, const struct thread_group *a,
+static bool is_parent_of(const struct judgement *s, const struct thread_group *a,
                          const struct thread_group *b)
 {
     const struct profile_process *p = profile_see_process(s->p, a->threads[0]->thread->process);
@@ -33,7 +33,7 @@ static bool is_parent_of(const struct scene *s, const struct thread_group *a,
 
 /* The function in which the process of a main thread with the stack AT does its work: the outermost
  * that is no glue, as the id of a shown frame; 0: none. */
-static uint32_t work_in(const struct scene *s, struct spot at)
+static uint32_t work_in(const struct judgement *s, struct spot at)
 {
     size_t n = 0;
     uint32_t work = 0;
@@ -48,7 +48,7 @@ static uint32_t work_in(const struct scene *s, struct spot at)
 }
 
 /* The same for most of the time of GROUP's first thread. */
-static uint32_t work_of(const struct scene *s, const struct thread_group *group)
+static uint32_t work_of(const struct judgement *s, const struct thread_group *group)
 {
     const struct profile_thread *t = group->threads[0]->thread;
     struct map sums = {0};
@@ -69,13 +69,13 @@ static uint32_t work_of(const struct scene *s, const struct thread_group *group)
     return most;
 }
 
-static bool is_rank(const struct scene *s, const struct thread_group *g)
+static bool is_rank(const struct judgement *s, const struct thread_group *g)
 {
     return g->threads[0]->thread->main && process_is_rank(s->p, g->threads[0]->thread->process);
 }
 
 /* How long GROUP is in the function of NODE, and below it, by whatever way. */
-static int64_t function_ns(const struct scene *s, struct thread_group *group, uint32_t node)
+static int64_t function_ns(const struct judgement *s, struct thread_group *group, uint32_t node)
 {
     const struct call_tree *t = s->g->tree;
     uint32_t key = call_tree_node(t, node).key;
@@ -91,7 +91,8 @@ static int64_t function_ns(const struct scene *s, struct thread_group *group, ui
 
 /* Are both, beside others, in a function of the user's?  The parts of one program, each in a
  * process of its own, have none in common but those that started them. */
-static bool share_function(const struct scene *s, struct thread_group *a, struct thread_group *b)
+static bool share_function(const struct judgement *s, struct thread_group *a,
+                           struct thread_group *b)
 {
     const struct call_tree *t = s->g->tree;
     for (uint32_t node = 1; node <= call_tree_count(t); node++) {
@@ -108,7 +109,7 @@ static bool share_function(const struct scene *s, struct thread_group *a, struct
 
 /* Have A and B the same to do?  Of a program's processes one may serve the others.  What is outside
  * in the stack of a copy of its parent is that one's, and says nothing of its own work. */
-static bool same_kind(const struct scene *s, struct thread_group *a, struct thread_group *b)
+static bool same_kind(const struct judgement *s, struct thread_group *a, struct thread_group *b)
 {
     const struct profile_process *x = profile_see_process(s->p, a->threads[0]->thread->process);
     const struct profile_process *y = profile_see_process(s->p, b->threads[0]->thread->process);
@@ -122,7 +123,7 @@ static bool same_kind(const struct scene *s, struct thread_group *a, struct thre
 }
 
 /* The only other group of ODD's kind, which has two threads or more; NULL: there is none. */
-static struct thread_group *others_of(const struct scene *s, struct thread_group *odd)
+static struct thread_group *others_of(const struct judgement *s, struct thread_group *odd)
 {
     struct thread_group *others = NULL;
     for (size_t i = 0; i < s->g->n; i++) {
@@ -137,7 +138,7 @@ static struct thread_group *others_of(const struct scene *s, struct thread_group
 }
 
 /* Is OTHERS' biggest place a wait for somebody?  Then the odd one may be whom they wait for. */
-static bool waits_for_somebody(const struct scene *s, const struct thread_group *others)
+static bool waits_for_somebody(const struct judgement *s, const struct thread_group *others)
 {
     if (!others->n_paths)
         return false;
@@ -147,7 +148,7 @@ static bool waits_for_somebody(const struct scene *s, const struct thread_group 
 }
 
 /* How long GROUP is in PATH, another one's; by all ways, if PATH is what many call. */
-static int64_t place_ns(const struct scene *s, struct thread_group *group,
+static int64_t place_ns(const struct judgement *s, struct thread_group *group,
                         const struct call_path *path)
 {
     if (path->callers)
@@ -160,7 +161,7 @@ static int64_t place_ns(const struct scene *s, struct thread_group *group,
 
 /* The shares of PATH in ODD and in OTHERS.  What the kernel's counts deny is no difference: on busy
  * CPUs samples find a thread at rest that has just run. */
-static void shares_of_place(const struct scene *s, const struct call_path *path,
+static void shares_of_place(const struct judgement *s, const struct call_path *path,
                             struct thread_group *odd, struct thread_group *others, double *ret_here,
                             double *ret_there)
 {
@@ -180,7 +181,7 @@ static double idle_share(const struct thread_group *group)
 
 /* The outermost of the user's functions on the way to ODD's place that OTHERS are never in, though
  * they may be in that place by another way; 0: none, or they hardly do anything. */
-static uint32_t function_of_its_own(const struct scene *s, struct thread_group *odd,
+static uint32_t function_of_its_own(const struct judgement *s, struct thread_group *odd,
                                     struct thread_group *others)
 {
     uint32_t found = 0;
@@ -194,7 +195,7 @@ static uint32_t function_of_its_own(const struct scene *s, struct thread_group *
 }
 
 /* "in evaluate a.py:20 > compute a.py:3", or as add_place(). */
-static void add_odd_place(const struct scene *s, struct thread_group *odd, uint32_t function,
+static void add_odd_place(const struct judgement *s, struct thread_group *odd, uint32_t function,
                           struct text *words)
 {
     const struct call_path *path = &odd->paths[0];
@@ -213,7 +214,7 @@ static void add_odd_place(const struct scene *s, struct thread_group *odd, uint3
 }
 
 /* Are ODD and OTHERS in one function most of the time, at other lines of it? */
-static bool are_in_one_function(const struct scene *s, const struct thread_group *odd,
+static bool are_in_one_function(const struct judgement *s, const struct thread_group *odd,
                                 const struct thread_group *others)
 {
     if (!others->n_paths)
@@ -223,8 +224,8 @@ static bool are_in_one_function(const struct scene *s, const struct thread_group
     return (a.caller || a.inner) && a.caller == b.caller && a.inner == b.inner;
 }
 
-static void judge_odd(const struct scene *s, struct thread_group *odd, struct thread_group *others,
-                      struct finding *f)
+static void judge_odd(const struct judgement *s, struct thread_group *odd,
+                      struct thread_group *others, struct finding *f)
 {
     const struct call_path *path = &odd->paths[0];
     uint32_t function = function_of_its_own(s, odd, others);
@@ -271,7 +272,7 @@ static void judge_odd(const struct scene *s, struct thread_group *odd, struct th
 
 /* Do OTHERS wait for ODD, as far as can be told?  Of threads that take turns to poll the others
  * wait for their turn. */
-static bool is_waited_for(const struct scene *s, const struct thread_group *odd,
+static bool is_waited_for(const struct judgement *s, const struct thread_group *odd,
                           const struct thread_group *others)
 {
     return waits_for_somebody(s, others) && !may_be_for_work(s->g->tree, odd->paths[0].node, 1);
@@ -279,7 +280,7 @@ static bool is_waited_for(const struct scene *s, const struct thread_group *odd,
 
 /* Threads of one process that take turns differ by chance: of them only one that others wait for
  * counts. */
-static void find_odd(const struct scene *s, bool ranks, struct finding *f)
+static void find_odd(const struct judgement *s, bool ranks, struct finding *f)
 {
     for (size_t i = 0; i < s->g->n; i++) {
         struct thread_group *odd = &s->g->items[i];
@@ -295,7 +296,7 @@ static void find_odd(const struct scene *s, bool ranks, struct finding *f)
 }
 
 /* Ranks do the work together; what else differs among their helpers says less. */
-void rule_differs(const struct scene *s, struct thread_group *group, struct finding *f)
+void rule_differs(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     (void)group;
     find_odd(s, true, f);
@@ -306,7 +307,7 @@ void rule_differs(const struct scene *s, struct thread_group *group, struct find
 /* ---- children ---- */
 
 /* Did all recorded threads of process ID do nothing but wait? */
-static bool only_waits(const struct scene *s, process_id id)
+static bool only_waits(const struct judgement *s, process_id id)
 {
     int64_t wall_ns = 0;
     int64_t ran_ns = 0;
@@ -332,7 +333,7 @@ static size_t count_children(const struct profile_process *p)
 }
 
 /* The group of the main thread of process ID; NULL: it has none. */
-static const struct thread_group *group_of_main(const struct scene *s, process_id id)
+static const struct thread_group *group_of_main(const struct judgement *s, process_id id)
 {
     for (size_t i = 0; i < s->g->summaries.n; i++) {
         const struct profile_thread *t = s->g->summaries.threads[i].thread;
@@ -343,7 +344,7 @@ static const struct thread_group *group_of_main(const struct scene *s, process_i
 }
 
 /* Is MAIN mostly in a call that waits for a child? */
-static bool waits_for_child(const struct scene *s, const struct thread_group *main)
+static bool waits_for_child(const struct judgement *s, const struct thread_group *main)
 {
     if (!main || !main->n_paths)
         return false;
@@ -353,7 +354,7 @@ static bool waits_for_child(const struct scene *s, const struct thread_group *ma
 
 /* The CPUs that children of P used which are not recorded.  Those that a list of processes did not
  * find had ended, and the kernel has added their whole lives. */
-static double cpus_of_children(const struct scene *s, const struct profile_process *p)
+static double cpus_of_children(const struct judgement *s, const struct profile_process *p)
 {
     int64_t cpu_ns = 0;
     bool recorded = false;
@@ -366,7 +367,7 @@ static double cpus_of_children(const struct scene *s, const struct profile_proce
     return recorded || ended > profile_see_host(s->p)->cpus_online ? seen : fmax(seen, ended);
 }
 
-static void judge_parent(const struct scene *s, process_id id, struct finding *f)
+static void judge_parent(const struct judgement *s, process_id id, struct finding *f)
 {
     const struct profile_process *p = profile_see_process(s->p, id);
     double cpus = cpus_of_children(s, p);
@@ -387,7 +388,7 @@ static void judge_parent(const struct scene *s, process_id id, struct finding *f
     f->words = words.s;
 }
 
-void rule_only_children(const struct scene *s, struct thread_group *group, struct finding *f)
+void rule_only_children(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     (void)group;
     for (uint32_t i = 1; i <= profile_process_count(s->p); i++)

@@ -11,7 +11,7 @@ static const double others_work = 0.1; /* of its time */
 static const double late_share = 0.02; /* of the time, after a child's end */
 
 /* Do others but GROUP work meanwhile?  Then it may just look after them. */
-static bool others_are_active(const struct scene *s, const struct thread_group *group)
+static bool others_are_active(const struct judgement *s, const struct thread_group *group)
 {
     return share_of(rule_others_active_ns(s, group), s->wall_ns) >= others_work;
 }
@@ -24,7 +24,7 @@ static bool may_be_delayed(const struct thread_group *group, enum asked asked)
 }
 
 /* How many children of PROCESS's are known to have ended. */
-static uint64_t ended_children(const struct scene *s, process_id id)
+static uint64_t ended_children(const struct judgement *s, process_id id)
 {
     const struct profile_process *process = profile_see_process(s->p, id);
     uint64_t n = process->children_seen > process->n_children
@@ -40,7 +40,7 @@ static uint64_t ended_children(const struct scene *s, process_id id)
 }
 
 /* Is a child's end seen late for less than a small part of the time?  It is by half a sleep. */
-static bool is_hardly_late(const struct scene *s, const struct thread_group *group,
+static bool is_hardly_late(const struct judgement *s, const struct thread_group *group,
                            const struct polling *p)
 {
     process_id process = group->threads[0]->thread->process;
@@ -51,7 +51,7 @@ static bool is_hardly_late(const struct scene *s, const struct thread_group *gro
 
 /* "main polls 97% of its time for a file in load a.py:9 > wait: it sleeps 10 times a second, 100 ms
  * each." */
-static void add_polls(const struct scene *s, const struct thread_group *group, double share,
+static void add_polls(const struct judgement *s, const struct thread_group *group, double share,
                       const struct polling *p, const struct call_path *path, struct text *words)
 {
     add_opening(group, "poll", share, words);
@@ -70,7 +70,7 @@ struct sleeps {
 
 /* " wallspy dump --locals -p 12 shows its arguments.": which file, or what it is, that a function
  * of Python's asks for. */
-static void add_look_at_arguments(const struct scene *s, const struct thread_group *group,
+static void add_look_at_arguments(const struct judgement *s, const struct thread_group *group,
                                   const struct polling *p, const struct call_path *path,
                                   struct text *words)
 {
@@ -85,8 +85,9 @@ static void add_look_at_arguments(const struct scene *s, const struct thread_gro
 }
 
 /* The words of GROUP that polls as P says, in SLEEPS. */
-static void tell(const struct scene *s, const struct thread_group *group, const struct polling *p,
-                 const struct call_path *path, const struct sleeps *sleeps, struct finding *f)
+static void tell(const struct judgement *s, const struct thread_group *group,
+                 const struct polling *p, const struct call_path *path, const struct sleeps *sleeps,
+                 struct finding *f)
 {
     struct text words = {0};
     double share = share_of(path->ns, group->wall_ns);
@@ -116,15 +117,15 @@ static void tell(const struct scene *s, const struct thread_group *group, const 
 }
 
 /* Does GROUP poll in PATH in a way that somebody may notice? */
-static bool delays(const struct scene *s, const struct thread_group *group, const struct polling *p,
-                   const struct call_path *path)
+static bool delays(const struct judgement *s, const struct thread_group *group,
+                   const struct polling *p, const struct call_path *path)
 {
     return p->asked && polling_is_often(p) && share_of(path->ns, group->wall_ns) >= worth_telling &&
            may_be_delayed(group, p->asked) &&
            !(p->asked == ASKED_CHILD && is_hardly_late(s, group, p));
 }
 
-void rule_polls(const struct scene *s, struct thread_group *group, struct finding *f)
+void rule_polls(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     struct call_path path;
     if (group->mixed || share_of(group->class_ns[CLASS_SLEEP], group->wall_ns) < worth_telling ||

@@ -13,7 +13,8 @@ static const double spin_cpus = 0.25, spin_share_of_cpu = 0.8; /* where there ar
 
 /* " 3 rower threads do so, too.": other groups of GROUP's process that spin.  Returns how many
  * threads all of them have. */
-static size_t add_like(const struct scene *s, const struct thread_group *group, struct text *words)
+static size_t add_like(const struct judgement *s, const struct thread_group *group,
+                       struct text *words)
 {
     process_id process = group->threads[0]->thread->process;
     size_t n = group->n_threads;
@@ -29,7 +30,8 @@ static size_t add_like(const struct scene *s, const struct thread_group *group, 
 }
 
 /* " 8 threads spin on 2 CPUs": each that spins keeps one from a CPU that works. */
-static void add_crowd(const struct scene *s, const struct thread_group *group, struct text *words)
+static void add_crowd(const struct judgement *s, const struct thread_group *group,
+                      struct text *words)
 {
     process_id process = group->threads[0]->thread->process;
     const struct profile_cpu_limits *l = &profile_see_process(s->p, process)->cpu_limits;
@@ -45,7 +47,7 @@ static bool is_parallel_region(const struct shown_frame *f)
     return known_does(f, DOES_RUN_REGION);
 }
 
-static bool is_in_region(const struct scene *s, const struct thread_group *group)
+static bool is_in_region(const struct judgement *s, const struct thread_group *group)
 {
     static const double mostly = 0.5;
     static const unsigned states = 1U << COUNTED_CPU | 1U << COUNTED_RUNQUEUE;
@@ -65,7 +67,7 @@ static bool is_for_thread(const struct call_node *node, enum spin_kind kind)
 
 /* " Meanwhile main is 83% in sweep._omp_fn.0 a.c:10.": the only one that works while GROUP's first
  * thread spins; a share of a loop that is larger than the others can be made smaller. */
-static void add_who_works(const struct scene *s, const struct thread_group *group,
+static void add_who_works(const struct judgement *s, const struct thread_group *group,
                           struct text *words, struct finding *f)
 {
     const struct profile_thread *first = group->threads[0]->thread;
@@ -82,7 +84,7 @@ static void add_who_works(const struct scene *s, const struct thread_group *grou
 }
 
 /* For whom, in what place, and what helps. */
-static void add_spin(const struct scene *s, const struct thread_group *group, double cpus,
+static void add_spin(const struct judgement *s, const struct thread_group *group, double cpus,
                      const struct call_path *path, struct text *words, struct finding *f)
 {
     const struct call_node at = call_tree_node(s->g->tree, path->node);
@@ -107,7 +109,7 @@ static int64_t spin_and_wait_ns(const struct thread_group *group)
     return group->class_ns[CLASS_SPIN] + group->runqueue_ns;
 }
 
-void rule_spinning(const struct scene *s, struct thread_group *group, struct finding *f)
+void rule_spinning(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     struct call_path path;
     double share = share_of(group->class_ns[CLASS_SPIN], group->wall_ns);

@@ -8,8 +8,8 @@
 #include "summary/rule_words.h"
 
 /* " It waits 92% of its time in serve a.py:9 > recvfrom socket." */
-static void add_waits(const struct scene *s, struct thread_group *group, const struct returns *r,
-                      struct text *words, struct finding *f)
+static void add_waits(const struct judgement *s, struct thread_group *group,
+                      const struct returns *r, struct text *words, struct finding *f)
 {
     text_addf(words, " %s %s%s ", group->plural ? "They" : "It", r->sleeps ? "sleep" : "wait",
               verb_s(group));
@@ -20,7 +20,7 @@ static void add_waits(const struct scene *s, struct thread_group *group, const s
     (void)add_kernel_side(s, group, r->path.node, true, words, f);
 }
 
-void rule_stalls(const struct scene *s, struct thread_group *group, struct finding *f)
+void rule_stalls(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     struct returns r;
     if (!returns_are_asked(s, group) || !returns_find(s, group, &r))

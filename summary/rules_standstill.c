@@ -25,7 +25,7 @@ struct ran {
 };
 
 /* For how long none of the threads that are there has run at the end, by their run counts. */
-static int64_t still_ns(const struct scene *s)
+static int64_t still_ns(const struct judgement *s)
 {
     int64_t start_ns = 0;
     int64_t end_ns = 0;
@@ -42,7 +42,7 @@ static int64_t still_ns(const struct scene *s)
     return max_i64(end_ns - start_ns, 0);
 }
 
-static struct ran who_ran(const struct scene *s)
+static struct ran who_ran(const struct judgement *s)
 {
     struct ran ran = {.still_ns = still_ns(s)};
     for (size_t i = 0; i < s->g->n; i++)
@@ -56,7 +56,7 @@ static struct ran who_ran(const struct scene *s)
 }
 
 /* Does a thread wake up again and again?  Then it goes on, however short what it does is. */
-static bool goes_on(const struct scene *s)
+static bool goes_on(const struct judgement *s)
 {
     enum { TIMES_A_SECOND = 5 };
     for (uint32_t i = 1; i <= profile_thread_count(s->p); i++) {
@@ -68,7 +68,7 @@ static bool goes_on(const struct scene *s)
     return false;
 }
 
-static bool is_standstill(const struct scene *s, const struct ran *ran)
+static bool is_standstill(const struct judgement *s, const struct ran *ran)
 {
     bool still = ran->still_ns >= NS_PER_S && 2 * ran->still_ns >= s->wall_ns;
     return (still || (ran->share <= ran_at_all && !goes_on(s))) && s->wall_ns >= NS_PER_S;
@@ -90,7 +90,7 @@ struct halted {
     const char *reading; /* the terminal in whose read one of them was stopped; NULL: none */
 };
 
-static const struct wait *stop_of(const struct scene *s, const struct run *run)
+static const struct wait *stop_of(const struct judgement *s, const struct run *run)
 {
     const struct wait *wait = profile_see_wait(s->p, run->at.wait);
     bool stopped = run->state == RUN_STOPPED && wait && wait->kind == WAIT_STOPPED;
@@ -98,7 +98,7 @@ static const struct wait *stop_of(const struct scene *s, const struct run *run)
 }
 
 /* For how long T has been stopped at the end. */
-static int64_t stopped_ns(const struct scene *s, const struct profile_thread *t)
+static int64_t stopped_ns(const struct judgement *s, const struct profile_thread *t)
 {
     int64_t ns = 0;
     for (size_t i = t->n_runs; i-- > 0 && stop_of(s, &t->runs[i]);)
@@ -106,7 +106,7 @@ static int64_t stopped_ns(const struct scene *s, const struct profile_thread *t)
     return ns;
 }
 
-static bool is_halted(const struct scene *s, process_id id, struct halted *ret)
+static bool is_halted(const struct judgement *s, process_id id, struct halted *ret)
 {
     *ret = (struct halted){.process = id, .ns = INT64_MAX};
     for (uint32_t i = 1; i <= profile_thread_count(s->p); i++) {
@@ -124,14 +124,14 @@ static bool is_halted(const struct scene *s, process_id id, struct halted *ret)
     return ret->threads && ret->ns >= LEAST_STOPPED_NS;
 }
 
-static bool is_halted_group(const struct scene *s, const struct thread_group *group)
+static bool is_halted_group(const struct judgement *s, const struct thread_group *group)
 {
     struct halted halted;
     return is_halted(s, group->threads[0]->thread->process, &halted);
 }
 
 /* "All 3 threads of 4711 (python3) are stopped", "sh is stopped in a read of /dev/tty" */
-static void add_halted(const struct scene *s, const struct halted *h, struct text *words)
+static void add_halted(const struct judgement *s, const struct halted *h, struct text *words)
 {
     const struct profile_process *process = profile_see_process(s->p, h->process);
     const char *comm = profile_text(s->p, process->comm);
@@ -159,7 +159,7 @@ static void add_halted(const struct scene *s, const struct halted *h, struct tex
 }
 
 /* Those that a terminal stopped come first: the others of the job are stopped with them. */
-static size_t find_halted(const struct scene *s, struct halted *ret, size_t max)
+static size_t find_halted(const struct judgement *s, struct halted *ret, size_t max)
 {
     size_t n = 0;
     for (int reads = 1; reads >= 0; reads--) {
@@ -175,10 +175,10 @@ static size_t find_halted(const struct scene *s, struct halted *ret, size_t max)
     return n;
 }
 
-static size_t add_waits(const struct scene *s, bool *ret_known, struct text *words,
+static size_t add_waits(const struct judgement *s, bool *ret_known, struct text *words,
                         struct finding *f);
 
-void rule_stopped(const struct scene *s, struct thread_group *group, struct finding *f)
+void rule_stopped(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     struct halted first[2] = {{.ns = 0}};
     struct ran ran = who_ran(s);
@@ -221,7 +221,7 @@ static const struct run *last_run(const struct thread_group *group)
 /* The thread that all of GROUP, in RUN and alike, wait for; NULL: there is none, or each waits for
  * another one. */
 static const struct profile_thread *
-awaited_by_all(const struct scene *s, const struct thread_group *group, const struct run *run)
+awaited_by_all(const struct judgement *s, const struct thread_group *group, const struct run *run)
 {
     const struct profile_thread *awaited = holders_thread(s->holders, run);
     for (size_t i = 0; i < group->n && awaited; i++) {
@@ -235,7 +235,7 @@ awaited_by_all(const struct scene *s, const struct thread_group *group, const st
 
 /* Is GROUP in a wait for somebody, or for what should not take so long?  Who has ended hangs
  * nowhere. */
-static bool hangs(const struct scene *s, const struct thread_group *group)
+static bool hangs(const struct judgement *s, const struct thread_group *group)
 {
     if (!group->n_paths || !last_run(group) || has_no_work(group) || is_halted_group(s, group) ||
         !is_judged(group))
@@ -246,7 +246,7 @@ static bool hangs(const struct scene *s, const struct thread_group *group)
 }
 
 /* Who waits in a function of the user's comes before who waits in a library's only. */
-static size_t list_hanging(const struct scene *s, struct thread_group **ret, size_t max)
+static size_t list_hanging(const struct judgement *s, struct thread_group **ret, size_t max)
 {
     size_t n = 0;
     for (int own = 1; own >= 0; own--)
@@ -262,8 +262,8 @@ static size_t list_hanging(const struct scene *s, struct thread_group **ret, siz
 }
 
 /* " main waits in f a.py:3, for load to end.  It waits for …": returns whether one is named. */
-static bool add_hanging(const struct scene *s, const struct thread_group *group, struct text *words,
-                        struct finding *f)
+static bool add_hanging(const struct judgement *s, const struct thread_group *group,
+                        struct text *words, struct finding *f)
 {
     const struct run *last = last_run(group);
     uint32_t node = group->paths[0].node;
@@ -282,7 +282,7 @@ static bool add_hanging(const struct scene *s, const struct thread_group *group,
     return named;
 }
 
-static size_t add_waits(const struct scene *s, bool *ret_known, struct text *words,
+static size_t add_waits(const struct judgement *s, bool *ret_known, struct text *words,
                         struct finding *f)
 {
     struct thread_group *groups[MOST_TOLD];
@@ -297,7 +297,7 @@ static size_t add_waits(const struct scene *s, bool *ret_known, struct text *wor
 }
 
 /* Does NODE wait for the result of a task that its pool may have lost? */
-static bool waits_for_pool(const struct scene *s, uint32_t node)
+static bool waits_for_pool(const struct judgement *s, uint32_t node)
 {
     for (; node; node = call_tree_node(s->g->tree, node).parent)
         if (known_does(call_tree_node(s->g->tree, node).frame, DOES_LOSE_TASKS))
@@ -306,14 +306,14 @@ static bool waits_for_pool(const struct scene *s, uint32_t node)
 }
 
 /* Does GROUP wait for work at the end of the recording? */
-static bool waits_for_work(const struct scene *s, const struct thread_group *group)
+static bool waits_for_work(const struct judgement *s, const struct thread_group *group)
 {
     const struct run *last = last_run(group);
     return has_no_work(group) || !last || class_of_run(s->g->tree, last) == CLASS_IDLE;
 }
 
 /* Does everybody but GROUP, and some other process, wait for work? */
-static bool has_idle_workers(const struct scene *s, const struct thread_group *group)
+static bool has_idle_workers(const struct judgement *s, const struct thread_group *group)
 {
     process_id own = group->threads[0]->thread->process;
     bool workers = false;
@@ -328,7 +328,7 @@ static bool has_idle_workers(const struct scene *s, const struct thread_group *g
     return workers;
 }
 
-static bool add_lost_result(const struct scene *s, struct text *words)
+static bool add_lost_result(const struct judgement *s, struct text *words)
 {
     struct thread_group *group;
     if (list_hanging(s, &group, 1) != 1 || !waits_for_pool(s, group->paths[0].node) ||
@@ -340,7 +340,7 @@ static bool add_lost_result(const struct scene *s, struct text *words)
     return true;
 }
 
-static void add_starved_pool(const struct scene *s, struct text *words)
+static void add_starved_pool(const struct judgement *s, struct text *words)
 {
     struct thread_group *groups[MOST_TOLD];
     size_t n = list_hanging(s, groups, MOST_TOLD);
@@ -350,7 +350,7 @@ static void add_starved_pool(const struct scene *s, struct text *words)
 }
 
 /* Do all that hang wait for clients, who just do not come? */
-static bool all_serve(const struct scene *s)
+static bool all_serve(const struct judgement *s)
 {
     static const unsigned anybody = 1U << BLOCKER_LISTENER | 1U << BLOCKER_CLIENT;
     struct thread_group *groups[MOST_TOLD];
@@ -361,7 +361,7 @@ static bool all_serve(const struct scene *s)
     return n > 0 && i == n;
 }
 
-static void add_who(const struct scene *s, const struct ran *ran, struct text *words)
+static void add_who(const struct judgement *s, const struct ran *ran, struct text *words)
 {
     bool idle = all_serve(s);
     bool stopped_running = ran->share > ran_at_all;
@@ -382,7 +382,7 @@ static void add_who(const struct scene *s, const struct ran *ran, struct text *w
     add_time(words, stopped_running ? ran->still_ns : s->wall_ns);
 }
 
-static bool all_wait_for_work(const struct scene *s)
+static bool all_wait_for_work(const struct judgement *s)
 {
     size_t i = 0;
     while (i < s->g->n && has_no_work(&s->g->items[i]))
@@ -392,7 +392,7 @@ static bool all_wait_for_work(const struct scene *s)
 
 /* Does the main thread wait for work, as a server's does, while others have something to do?  What
  * they wait for, rule_waits() says.  Who waits for others' ends, or sleeps, is no server. */
-static bool main_serves(const struct scene *s)
+static bool main_serves(const struct judgement *s)
 {
     const struct thread_group *main = groups_main(s->g);
     bool joins = main && main->n_paths &&
@@ -401,7 +401,7 @@ static bool main_serves(const struct scene *s)
     return main && s->lead != main && !joins && !sleeps;
 }
 
-void rule_none_ran(const struct scene *s, struct thread_group *group, struct finding *f)
+void rule_none_ran(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     struct thread_group *first;
     struct ran ran = who_ran(s);

@@ -11,7 +11,7 @@ static const int64_t short_join_ns = NS_PER_MS / 2;
 static const double most_computed = 0.5; /* of a join, by the thread that it waits for */
 
 /* How many threads of PROCESS, at least, began and ended while it was recorded: no pool's do. */
-static size_t seen_starts(const struct scene *s, process_id process)
+static size_t seen_starts(const struct judgement *s, process_id process)
 {
     size_t n = 0;
     for (size_t i = 0; i < s->g->summaries.n; i++) {
@@ -37,7 +37,7 @@ static bool joins_thread(const struct shown_frame *f)
 
 /* How often, and for how long each time, THREAD waits for a thread's end: by the kernel's count of
  * its switches there. */
-static uint64_t joins_of(const struct scene *s, const struct profile_thread *thread,
+static uint64_t joins_of(const struct judgement *s, const struct profile_thread *thread,
                          int64_t *ret_each)
 {
     uint64_t n = 0;
@@ -56,7 +56,7 @@ static uint64_t joins_of(const struct scene *s, const struct profile_thread *thr
 /* Do the threads that THREAD joins, N for EACH_NS, hardly live?  What they compute is none of the
  * price of their starts, as what the kernel does for them is; it is at most what the process used
  * without THREAD. */
-static bool hardly_live(const struct scene *s, const struct profile_thread *thread, uint64_t n,
+static bool hardly_live(const struct judgement *s, const struct profile_thread *thread, uint64_t n,
                         int64_t each_ns)
 {
     const struct profile_process *process = profile_see_process(s->p, thread->process);
@@ -90,7 +90,7 @@ static void tell(const struct thread_group *group, double share, double joins,
     f->words = words.s;
 }
 
-static bool starts_too_few(const struct scene *s, const struct thread_group *group)
+static bool starts_too_few(const struct judgement *s, const struct thread_group *group)
 {
     struct stack_times times =
         rule_times_of(s, group->threads[0]->thread, COUNTED_ALL, starts_or_joins);
@@ -100,7 +100,7 @@ static bool starts_too_few(const struct scene *s, const struct thread_group *gro
 }
 
 /* How long THREAD's RUN, a wait for the GIL, is for what another thread does in the user's code. */
-static int64_t kept_ns(const struct scene *s, const struct profile_thread *thread,
+static int64_t kept_ns(const struct judgement *s, const struct profile_thread *thread,
                        const struct run *run)
 {
     const struct profile_thread *holder = holders_thread(s->holders, run);
@@ -116,7 +116,8 @@ static int64_t kept_ns(const struct scene *s, const struct profile_thread *threa
 
 /* The same of all of its waits there: who computes is to blame, not the starts.  A thread that
  * begins has the GIL, too, and that is their price. */
-static int64_t gil_ns(const struct scene *s, const struct profile_thread *thread, frame_test *there)
+static int64_t gil_ns(const struct judgement *s, const struct profile_thread *thread,
+                      frame_test *there)
 {
     int64_t ns = 0;
     for (size_t k = 0; k < thread->n_runs; k++) {
@@ -127,14 +128,14 @@ static int64_t gil_ns(const struct scene *s, const struct profile_thread *thread
     return ns;
 }
 
-bool rule_may_see_starts(const struct scene *s)
+bool rule_may_see_starts(const struct judgement *s)
 {
     return rule_has_frame(s, starts_or_joins);
 }
 
 /* When the only thread of GROUP starts threads or joins them, and for how long by the kernel's
  * counts: samples find one that sleeps ten thousand times a second asleep too often. */
-static struct stack_times starts_and_joins_of(const struct scene *s,
+static struct stack_times starts_and_joins_of(const struct judgement *s,
                                               const struct thread_group *group)
 {
     static const unsigned active = 1U << COUNTED_CPU | 1U << COUNTED_RUNQUEUE;
@@ -151,7 +152,7 @@ static struct stack_times starts_and_joins_of(const struct scene *s,
 
 /* The wait for a thread that hardly lives is a price of its start: for one that works it is not.
  * Where the starts alone are much, they are told alone. */
-void rule_starts(const struct scene *s, struct thread_group *group, struct finding *f)
+void rule_starts(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     const struct profile_thread *thread = group->threads[0]->thread;
     if (starts_too_few(s, group))

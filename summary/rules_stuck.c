@@ -9,7 +9,7 @@
 
 enum { MOST_NAMED = 3 };
 
-static void add_group(const struct scene *s, const struct thread_group *group,
+static void add_group(const struct judgement *s, const struct thread_group *group,
                       const struct profile_thread *thread, const struct run *last,
                       struct text *words)
 {
@@ -24,7 +24,7 @@ static void add_group(const struct scene *s, const struct thread_group *group,
 }
 
 /* Groups that wait for nobody in particular come first, then those that wait for them. */
-static void add_groups(const struct scene *s, const struct stuck *stuck, struct text *words)
+static void add_groups(const struct judgement *s, const struct stuck *stuck, struct text *words)
 {
     size_t n = 0;
     for (int named = 0; named <= 1; named++) {
@@ -39,7 +39,8 @@ static void add_groups(const struct scene *s, const struct stuck *stuck, struct 
     }
 }
 
-static void add_starved_pool(const struct scene *s, const struct stuck *stuck, struct text *words)
+static void add_starved_pool(const struct judgement *s, const struct stuck *stuck,
+                             struct text *words)
 {
     for (size_t i = 0; i < s->g->n; i++) {
         const struct run *last = stuck_wait_of(s, stuck, &s->g->items[i]);
@@ -49,7 +50,7 @@ static void add_starved_pool(const struct scene *s, const struct stuck *stuck, s
 }
 
 /* Does STUCK's only thread wait for a lock? */
-static bool is_alone_for_lock(const struct scene *s, const struct stuck *stuck)
+static bool is_alone_for_lock(const struct judgement *s, const struct stuck *stuck)
 {
     for (size_t i = 0; i < s->g->n; i++) {
         const struct run *last = stuck_wait_of(s, stuck, &s->g->items[i]);
@@ -63,7 +64,7 @@ static bool is_alone_for_lock(const struct scene *s, const struct stuck *stuck)
 
 /* A child of fork(2) that has not called execve has the memory of its parent, and of the threads
  * that one. */
-static void add_fork(const struct scene *s, const struct stuck *stuck, struct text *words)
+static void add_fork(const struct judgement *s, const struct stuck *stuck, struct text *words)
 {
     const struct profile_process *child = profile_see_process(s->p, stuck->process);
     const struct profile_process *parent = process_forked_from(s->p, stuck->process);
@@ -77,7 +78,7 @@ static void add_fork(const struct scene *s, const struct stuck *stuck, struct te
 }
 
 /* Whose time it takes: everybody's, if the leader is of that process. */
-static const char *noun_of(const struct scene *s, const struct stuck *stuck)
+static const char *noun_of(const struct judgement *s, const struct stuck *stuck)
 {
     if (!s->lead || stuck_has(stuck, s->lead))
         return NULL;
@@ -87,7 +88,7 @@ static const char *noun_of(const struct scene *s, const struct stuck *stuck)
     return NULL;
 }
 
-void rule_stuck(const struct scene *s, struct thread_group *group, struct finding *f)
+void rule_stuck(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     const struct stuck *stuck = &s->facts->stuck;
     (void)group;

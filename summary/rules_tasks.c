@@ -5,7 +5,7 @@
 #include "summary/task_kinds.h"
 #include "summary/task_waits.h"
 
-static bool began_alike(const struct scene *s, const struct profile_task_wait *a,
+static bool began_alike(const struct judgement *s, const struct profile_task_wait *a,
                         const struct profile_task_wait *b)
 {
     size_t n = 0;
@@ -16,7 +16,7 @@ static bool began_alike(const struct scene *s, const struct profile_task_wait *a
 }
 
 /* " 10 others got past it, and waited in fetch a.py:28 > sleep." */
-static void add_others(const struct scene *s, const struct profile_task_wait *wait,
+static void add_others(const struct judgement *s, const struct profile_task_wait *wait,
                        struct text *words)
 {
     size_t n = 0;
@@ -37,7 +37,7 @@ static void add_others(const struct scene *s, const struct profile_task_wait *wa
     text_add(words, ".");
 }
 
-static void add_fault(const struct scene *s, const struct profile_task_wait *wait,
+static void add_fault(const struct judgement *s, const struct profile_task_wait *wait,
                       struct text *words)
 {
     text_addf(words, "%s%zu asyncio tasks wait for %s, in ", wait->more ? "At least " : "", wait->n,
@@ -49,7 +49,7 @@ static void add_fault(const struct scene *s, const struct profile_task_wait *wai
     add_others(s, wait, words);
 }
 
-static void add_fact(const struct scene *s, const struct profile_task_wait *wait,
+static void add_fact(const struct judgement *s, const struct profile_task_wait *wait,
                      struct text *words)
 {
     const char *what = task_fact_of(s, wait);
@@ -65,13 +65,13 @@ static void add_fact(const struct scene *s, const struct profile_task_wait *wait
     add_others(s, wait, words);
 }
 
-bool rule_may_see_tasks(const struct scene *s)
+bool rule_may_see_tasks(const struct judgement *s)
 {
     size_t n = 0;
     return profile_task_waits(s->p, &n) && n > 0;
 }
 
-void rule_tasks(const struct scene *s, struct thread_group *group, struct finding *f)
+void rule_tasks(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     const struct thread_summary *loop = group->threads[0];
     double idle = task_loop_idle_share(s, loop);

@@ -43,7 +43,7 @@ static bool is_for_pool(struct call_tree *t, const struct run *run)
            str_starts(at.frame->call, "futex") && at.futex != FUTEX_JOIN;
 }
 
-static struct intervals waits_of(const struct scene *s, const struct profile_thread *main)
+static struct intervals waits_of(const struct judgement *s, const struct profile_thread *main)
 {
     struct intervals waits = {.n = 0};
     size_t n = 0;
@@ -64,7 +64,7 @@ static struct intervals waits_of(const struct scene *s, const struct profile_thr
 /* The main thread of C's process; of processes that of their parent. */
 static struct waiter waiter_of(const struct crew *c)
 {
-    const struct scene *s = c->s;
+    const struct judgement *s = c->s;
     const struct profile_thread *first = c->group->threads[0]->thread;
     process_id process = first->process;
     if (first->main)
@@ -201,7 +201,7 @@ static bool are_of_pool(const struct crew *c, const struct intervals *waits)
 }
 
 /* When THREAD, which may belong to no pool, runs or is in an unusual wait within WAITS. */
-static struct intervals busy_times(const struct scene *s, const struct profile_thread *thread,
+static struct intervals busy_times(const struct judgement *s, const struct profile_thread *thread,
                                    const struct intervals *waits)
 {
     struct intervals ret = {.n = 0};
@@ -216,7 +216,7 @@ static struct intervals busy_times(const struct scene *s, const struct profile_t
  * none. */
 static const struct thread_summary *keeper_of(const struct crew *c, const struct waiter *w)
 {
-    const struct scene *s = c->s;
+    const struct judgement *s = c->s;
     for (size_t i = 0; i < s->g->summaries.n; i++) {
         const struct thread_summary *t = &s->g->summaries.threads[i];
         bool other = t != w->thread && t->thread->process.ix == w->thread->thread->process.ix &&
@@ -283,7 +283,7 @@ static void add_place_alone(const struct crew *c, const struct at_work *w, struc
 }
 
 /* " Meanwhile _handle_tasks is at work for 92% of that time, mainly in dumps." */
-static void add_keeper(const struct scene *s, const struct thread_summary *keeper,
+static void add_keeper(const struct judgement *s, const struct thread_summary *keeper,
                        const struct thread_group *group, const struct intervals *waits,
                        struct text *words)
 {
@@ -407,7 +407,7 @@ static void judge(struct crew *c, const struct waiter *waiter, struct finding *f
     intervals_release(&w.alone);
 }
 
-void rule_uneven(const struct scene *s, struct thread_group *group, struct finding *f)
+void rule_uneven(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     (void)group;
     if (profile_time_step_ns(s->p) > 0) /* how many work at a time is unknown from here on */

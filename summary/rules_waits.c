@@ -40,7 +40,7 @@ static bool is_of_wait(const struct call_tree *t, uint32_t node, unsigned classe
 
 /* How long GROUP is in waits of CLASSES, and on its way to them, in the user's function that PATH
  * is in, whoever calls that. */
-static int64_t waits_in_function(const struct scene *s, struct thread_group *group,
+static int64_t waits_in_function(const struct judgement *s, struct thread_group *group,
                                  unsigned classes, const struct call_path *path)
 {
     const struct call_tree *t = s->g->tree;
@@ -54,8 +54,8 @@ static int64_t waits_in_function(const struct scene *s, struct thread_group *gro
 }
 
 /* The same where PATH is all of it; else PATH's own time. */
-static int64_t waits_on_path(const struct scene *s, struct thread_group *group, unsigned classes,
-                             const struct call_path *path)
+static int64_t waits_on_path(const struct judgement *s, struct thread_group *group,
+                             unsigned classes, const struct call_path *path)
 {
     const struct call_tree *t = s->g->tree;
     uint32_t key = call_path_own_key(t, path->node);
@@ -68,7 +68,7 @@ static int64_t waits_on_path(const struct scene *s, struct thread_group *group, 
 }
 
 /* " for an rwlock,": what the wait at NODE is for where its place does not say so. */
-static void add_lock(const struct scene *s, uint32_t node, struct text *words)
+static void add_lock(const struct judgement *s, uint32_t node, struct text *words)
 {
     enum futex_kind kind = call_tree_node(s->g->tree, node).futex;
     if (kind == FUTEX_LOCK || kind == FUTEX_RWLOCK)
@@ -76,7 +76,7 @@ static void add_lock(const struct scene *s, uint32_t node, struct text *words)
 }
 
 /* "main waits 79% of its time in Worker::sync, called from f a.py:3." or "…, 48% of it in …" */
-static void add_wait(const struct scene *s, struct thread_group *group, double share,
+static void add_wait(const struct judgement *s, struct thread_group *group, double share,
                      unsigned classes, const struct call_path *path, struct text *words)
 {
     int64_t here_ns = waits_in_function(s, group, classes, path);
@@ -93,7 +93,8 @@ static void add_wait(const struct scene *s, struct thread_group *group, double s
 /* The classes of GROUP's waits that are for others.  A thread that was woken and then waits for the
  * GIL still waits for the threads that run meanwhile.  Where most of the waiting is for the GIL,
  * rule_gil() says so. */
-static unsigned waits_for_others(const struct scene *s, struct thread_group *group, int64_t *ret_ns)
+static unsigned waits_for_others(const struct judgement *s, struct thread_group *group,
+                                 int64_t *ret_ns)
 {
     int64_t ordinary_ns = group->class_ns[CLASS_ORDINARY];
     int64_t gil_ns = group->class_ns[CLASS_GIL];
@@ -105,7 +106,7 @@ static unsigned waits_for_others(const struct scene *s, struct thread_group *gro
 /* Is GROUP, which waits at NODE, kept from its work?  A helper with nothing to do waits, too, but
  * for a condition, or it hardly ever ran, as a child that is asked through a pipe.  A main thread
  * is not, if it only looks after those who lead. */
-static bool is_kept(const struct scene *s, const struct thread_group *group, uint32_t node)
+static bool is_kept(const struct judgement *s, const struct thread_group *group, uint32_t node)
 {
     static const unsigned locks = 1U << FUTEX_UNKNOWN | 1U << FUTEX_LOCK | 1U << FUTEX_RWLOCK;
     const struct call_node at = call_tree_node(s->g->tree, node);
@@ -117,7 +118,7 @@ static bool is_kept(const struct scene *s, const struct thread_group *group, uin
 }
 
 /* Does RUN wait for whoever comes, as a server for its clients, or for another machine? */
-static bool is_for_outside(const struct scene *s, const struct run *run)
+static bool is_for_outside(const struct judgement *s, const struct run *run)
 {
     static const unsigned anybody = 1U << BLOCKER_LISTENER | 1U << BLOCKER_CLIENT;
     if (run->state != RUN_BLOCKED)
@@ -131,7 +132,8 @@ static bool is_for_outside(const struct scene *s, const struct run *run)
 }
 
 /* Does GROUP for most of its waits of NS?  What others do meanwhile keeps it from nothing. */
-static bool waits_for_outside(const struct scene *s, const struct thread_group *group, int64_t ns)
+static bool waits_for_outside(const struct judgement *s, const struct thread_group *group,
+                              int64_t ns)
 {
     int64_t outside_ns = 0;
     for (size_t i = 0; i < group->n; i++) {
@@ -158,14 +160,14 @@ static void add_of_all(const struct thread_group *group, double share, double pa
 }
 
 /* Does GROUP wait for locks more than for anything else, and was their holder read? */
-static bool mostly_waits_for_one(const struct scene *s, const struct thread_group *group)
+static bool mostly_waits_for_one(const struct judgement *s, const struct thread_group *group)
 {
     const struct group_facts *facts = facts_about(s, group);
     return facts->locks_held == HELD_BY_ONE &&
            facts->locks.ns >= group->class_ns[CLASS_ORDINARY] / 2;
 }
 
-void rule_waits_meanwhile(const struct scene *s, struct thread_group *group, struct finding *f)
+void rule_waits_meanwhile(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     int64_t ns = 0;
     unsigned classes = waits_for_others(s, group, &ns);
@@ -204,7 +206,7 @@ void rule_waits_meanwhile(const struct scene *s, struct thread_group *group, str
 /* ---- nobody can be named ---- */
 
 /* Does GROUP mostly wait for somebody to wake it? */
-static bool is_to_be_woken(const struct scene *s, const struct thread_group *group)
+static bool is_to_be_woken(const struct judgement *s, const struct thread_group *group)
 {
     return group->n_paths &&
            call_tree_node(s->g->tree, group->paths[0].node).futex == FUTEX_CONDITION;
@@ -212,7 +214,8 @@ static bool is_to_be_woken(const struct scene *s, const struct thread_group *gro
 
 /* Does OTHER only sleep, and wakes up far too seldom to end that many WAITS?  Threads that come and
  * go may be waited for until they end. */
-static bool sleeps_too_long(const struct scene *s, const struct thread_group *other, double waits)
+static bool sleeps_too_long(const struct judgement *s, const struct thread_group *other,
+                            double waits)
 {
     enum { WAITS_A_SLEEP = 4 };
     return !group_comes_and_goes(s->g, other) &&
@@ -223,7 +226,7 @@ static bool sleeps_too_long(const struct scene *s, const struct thread_group *ot
 /* The groups but GROUP that have something to do, of its process if INSIDE, at most MAX: those
  * first who may wake the others; none that could not end WAITS (0: whoever).  Returns how many
  * there are. */
-static size_t others_of(const struct scene *s, const struct thread_group *group, bool inside,
+static size_t others_of(const struct judgement *s, const struct thread_group *group, bool inside,
                         double waits, struct thread_group **ret, size_t max)
 {
     uint32_t process = group->threads[0]->thread->process.ix;
@@ -244,7 +247,7 @@ static size_t others_of(const struct scene *s, const struct thread_group *group,
 
 /* ": it sleeps 100 times a second, 10 ms each." where OTHER does at NODE, or waits with a time-out;
  * else the full stop. */
-static void add_how_it_sleeps(const struct scene *s, struct thread_group *other, uint32_t node,
+static void add_how_it_sleeps(const struct judgement *s, struct thread_group *other, uint32_t node,
                               struct text *words)
 {
     bool sleeps = node && class_of_node(s->g->tree, node) == CLASS_SLEEP;
@@ -262,8 +265,8 @@ static void add_how_it_sleeps(const struct scene *s, struct thread_group *other,
 }
 
 /* " 4 till threads are 75% in sell till.py:20 > mutex.", and whom they wait for. */
-static void add_other(const struct scene *s, struct thread_group *other, const struct where *where,
-                      struct text *words, struct finding *f)
+static void add_other(const struct judgement *s, struct thread_group *other,
+                      const struct where *where, struct text *words, struct finding *f)
 {
     f->also = f->also ? f->also : other->noun;
     text_addf(words, " %s %s ", other->noun, other->plural ? "are" : "is");
@@ -274,7 +277,7 @@ static void add_other(const struct scene *s, struct thread_group *other, const s
 }
 
 /* Is OTHER a main thread that only sleeps, or waits for others' end?  It looks after them. */
-static bool looks_after(const struct scene *s, const struct thread_group *other)
+static bool looks_after(const struct judgement *s, const struct thread_group *other)
 {
     if (!other->threads[0]->thread->main || !other->n_paths)
         return false;
@@ -285,7 +288,7 @@ static bool looks_after(const struct scene *s, const struct thread_group *other)
 
 /* Who waits for others, for their end or a result of theirs, is no news: what these do is, unless
  * there are many kinds of them.  " 4 till threads are 75% in sell till.py:20 > mutex." */
-static void add_others(const struct scene *s, const struct thread_group *group, bool inside,
+static void add_others(const struct judgement *s, const struct thread_group *group, bool inside,
                        double waits, struct text *words, struct finding *f)
 {
     struct thread_group *others[MOST_KINDS];
@@ -302,7 +305,7 @@ static void add_others(const struct scene *s, const struct thread_group *group, 
 
 /* What the others do while GROUP waits, who may be of other processes: one of them has what it
  * waits for. */
-static void add_others_meanwhile(const struct scene *s, const struct thread_group *group,
+static void add_others_meanwhile(const struct judgement *s, const struct thread_group *group,
                                  struct text *words, struct finding *f)
 {
     struct thread_group *others[MOST_KINDS];
@@ -316,7 +319,7 @@ static void add_others_meanwhile(const struct scene *s, const struct thread_grou
 }
 
 /* One of the others has the lock, then. */
-static void add_unknown_holder(const struct scene *s, const struct thread_group *group,
+static void add_unknown_holder(const struct judgement *s, const struct thread_group *group,
                                enum futex_kind kind, struct text *words, struct finding *f)
 {
     text_addf(words, " The lock's holder is unknown%s.",
@@ -325,7 +328,7 @@ static void add_unknown_holder(const struct scene *s, const struct thread_group 
 }
 
 /* Who holds the locks that GROUP waits for, as far as no other rule tells. */
-static void add_lock_holder(const struct scene *s, const struct thread_group *group,
+static void add_lock_holder(const struct judgement *s, const struct thread_group *group,
                             enum futex_kind kind, struct text *words, struct finding *f)
 {
     const struct group_facts *facts = facts_about(s, group);
@@ -345,7 +348,7 @@ static void add_lock_holder(const struct scene *s, const struct thread_group *gr
 }
 
 /* How often each thread of GROUP was woken in its wait at NODE; 0: not for a condition. */
-static double times_woken(const struct scene *s, struct thread_group *group, uint32_t node)
+static double times_woken(const struct judgement *s, struct thread_group *group, uint32_t node)
 {
     bool condition = call_tree_node(s->g->tree, node).futex == FUTEX_CONDITION;
     return condition ? polling_at(s, group, node).sleeps : 0;
@@ -359,7 +362,7 @@ static bool is_epoll(const struct call_tree *t, uint32_t node, const void *unuse
 }
 
 /* The other side of the wait that PATH ends in, as far as it is known. */
-static void add_other_side(const struct scene *s, struct thread_group *group,
+static void add_other_side(const struct judgement *s, struct thread_group *group,
                            const struct call_path *path, struct text *words, struct finding *f)
 {
     const struct call_node node = call_tree_node(s->g->tree, path->node);
@@ -394,7 +397,7 @@ static void add_other_side(const struct scene *s, struct thread_group *group,
 }
 
 /* For how long T imports modules. */
-static int64_t imports_ns(const struct scene *s, const struct profile_thread *t)
+static int64_t imports_ns(const struct judgement *s, const struct profile_thread *t)
 {
     struct stack_times times = rule_times_of(s, t, COUNTED_ALL, rule_is_import);
     intervals_release(&times.when);
@@ -403,7 +406,7 @@ static int64_t imports_ns(const struct scene *s, const struct profile_thread *t)
 
 /* " For 49% of their time they are in …", of the processes whose time SUM is, which import for NS
  * of it. */
-static void add_what_they_do(const struct scene *s, struct tally *sum, int64_t ns,
+static void add_what_they_do(const struct judgement *s, struct tally *sum, int64_t ns,
                              struct text *words)
 {
     double imports = share_of(ns, sum->all_ns);
@@ -425,7 +428,7 @@ static void add_what_they_do(const struct scene *s, struct tally *sum, int64_t n
 /* " Meanwhile 690 processes and threads start a second on this machine.", where GROUP's children
  * take CPU time: a shell's loop starts programs that are too short for a sample.  Nothing where
  * most of them are the N commands that the answer tells of. */
-static void add_starts(const struct scene *s, const struct thread_group *group, size_t n,
+static void add_starts(const struct judgement *s, const struct thread_group *group, size_t n,
                        struct text *words, struct finding *f)
 {
     static const double many = 50, times_more = 5, least_cpus = 0.1;
@@ -444,7 +447,7 @@ static void add_starts(const struct scene *s, const struct thread_group *group, 
 
 /* " It starts one process after the other: 33 in 6.0 s." and what they do: nothing where GROUP's
  * does not.  Returns how many there were. */
-static size_t add_commands(const struct scene *s, const struct thread_group *group,
+static size_t add_commands(const struct judgement *s, const struct thread_group *group,
                            struct text *words, struct finding *f)
 {
     const struct profile_thread *parent = group->threads[0]->thread;
@@ -476,7 +479,7 @@ static size_t add_commands(const struct scene *s, const struct thread_group *gro
 
 /* Does GROUP only wait for the end of threads that are busy themselves?  Then they are the
  * story. */
-static bool joins_others(const struct scene *s, const struct thread_group *group,
+static bool joins_others(const struct judgement *s, const struct thread_group *group,
                          const struct call_path *path)
 {
     return call_tree_node(s->g->tree, path->node).futex == FUTEX_JOIN &&
@@ -529,7 +532,7 @@ static struct told_wait longest_wait(const struct thread_group *group)
 }
 
 /* The wait of GROUP that the user asks about: for a lock, or the longest. */
-static struct told_wait wait_to_tell(const struct scene *s, struct thread_group *group)
+static struct told_wait wait_to_tell(const struct judgement *s, struct thread_group *group)
 {
     struct told_wait ret = longest_wait(group);
     struct call_path path;
@@ -559,8 +562,8 @@ static int64_t leader_idle_ns(struct thread_group *leader)
 }
 
 /* Does GROUP do the work of a leading thread that is idle, as the threads of servers do? */
-static bool serves(const struct scene *s, const struct thread_group *group, enum wait_class class,
-                   const struct call_path *path)
+static bool serves(const struct judgement *s, const struct thread_group *group,
+                   enum wait_class class, const struct call_path *path)
 {
     struct thread_group *leader = groups_main(s->g);
     if (!leader || group->idle || group->launches || group->mixed ||
@@ -573,7 +576,7 @@ static bool serves(const struct scene *s, const struct thread_group *group, enum
 
 /* "handler-0 is 100% in ask a.py:20 > recvfrom socket.  main only waits for them to end.": who only
  * joins others is no news, these are.  False: there are many kinds of them, or none. */
-static bool add_joined(const struct scene *s, const struct thread_group *group,
+static bool add_joined(const struct judgement *s, const struct thread_group *group,
                        const struct call_path *path, double share, struct text *words,
                        struct finding *f)
 {
@@ -610,7 +613,7 @@ static void add_second_wait(struct thread_group *group, enum wait_class class, s
 }
 
 /* "main waits 60% of its time, 40% in ask a.py:20 > recvfrom socket." and for whom, in CLASS. */
-static void add_own_wait(const struct scene *s, struct thread_group *group,
+static void add_own_wait(const struct judgement *s, struct thread_group *group,
                          const struct call_path *path, enum wait_class class, double share,
                          struct text *words, struct finding *f)
 {
@@ -635,7 +638,7 @@ static void add_own_wait(const struct scene *s, struct thread_group *group,
 
 /* Is GROUP's wait for work?  Nobody asks for what a helper waits that hardly ever ran; but of a
  * known pool, whose waits for work are known. */
-static bool has_nothing_to_do(const struct scene *s, const struct thread_group *group,
+static bool has_nothing_to_do(const struct judgement *s, const struct thread_group *group,
                               const struct told_wait *wait, const struct call_path *path)
 {
     bool works = share_of(group->cpu_ns, group->wall_ns) >= works_share;
@@ -645,7 +648,7 @@ static bool has_nothing_to_do(const struct scene *s, const struct thread_group *
 
 /* Does GROUP, which does not lead, wait for a lock whose holder nobody can read, as an rwlock's
  * readers?  Other rules tell of those who are known. */
-static bool waits_for_unknown(const struct scene *s, const struct thread_group *group,
+static bool waits_for_unknown(const struct judgement *s, const struct thread_group *group,
                               const struct told_wait *wait)
 {
     const struct group_facts *facts = facts_about(s, group);
@@ -654,7 +657,7 @@ static bool waits_for_unknown(const struct scene *s, const struct thread_group *
 }
 
 /* What GROUP waits for longest: of those that waits_for_unknown(), if LOCKS, or of all others. */
-static void judge_waits(const struct scene *s, struct thread_group *group, bool locks,
+static void judge_waits(const struct judgement *s, struct thread_group *group, bool locks,
                         struct finding *f)
 {
     struct told_wait wait = wait_to_tell(s, group);
@@ -680,13 +683,13 @@ static void judge_waits(const struct scene *s, struct thread_group *group, bool 
     call_path_release(&path);
 }
 
-void rule_waits(const struct scene *s, struct thread_group *group, struct finding *f)
+void rule_waits(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     judge_waits(s, group, false, f);
 }
 
 /* A finding of its own beside what the leader waits for, which may be those who have the lock. */
-void rule_waits_for_lock(const struct scene *s, struct thread_group *group, struct finding *f)
+void rule_waits_for_lock(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     judge_waits(s, group, true, f);
 }

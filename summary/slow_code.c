@@ -93,7 +93,8 @@ static struct slow_set rows_of(const struct slow_code *all, const struct shown_f
     return rows;
 }
 
-static void add_run(const struct scene *s, const struct run *run, int64_t *sums, int64_t *all_ns)
+static void add_run(const struct judgement *s, const struct run *run, int64_t *sums,
+                    int64_t *all_ns)
 {
     size_t n;
     if (run->state == RUN_BLOCKED || run->state == RUN_STOPPED || run->state == RUN_MISSED)
@@ -126,7 +127,7 @@ static void add_calls(const struct thread_group *group, uint64_t n, uint64_t byt
                   each < small_bytes ? ": for a file, use a buffer." : ".");
 }
 
-static double add_row(const struct scene *s, const struct thread_group *group, const char *of,
+static double add_row(const struct judgement *s, const struct thread_group *group, const char *of,
                       struct text *words, struct finding *f)
 {
     int64_t sums[KNOWN_MOST_SLOW] = {0};
@@ -147,7 +148,7 @@ static double add_row(const struct scene *s, const struct thread_group *group, c
     return share;
 }
 
-double add_slow_code(const struct scene *s, const struct thread_group *group, const char *of,
+double add_slow_code(const struct judgement *s, const struct thread_group *group, const char *of,
                      struct text *words, struct finding *f)
 {
     double share = add_row(s, group, of, words, f);
@@ -159,8 +160,8 @@ double add_slow_code(const struct scene *s, const struct thread_group *group, co
     return share;
 }
 
-double add_slow_code_of(const struct scene *s, const struct thread_group *other, struct text *words,
-                        struct finding *f)
+double add_slow_code_of(const struct judgement *s, const struct thread_group *other,
+                        struct text *words, struct finding *f)
 {
     static const double much = 0.3; /* of its time it runs, or could: else it keeps nobody */
     struct text of = {0};

@@ -27,9 +27,9 @@ void slow_code_release(struct slow_code *all);
  * it runs or could run, if that is the row's least share.  Then: " It makes 525,000 reads a second:
  * …", if that is so.  OF: what its share is of, as the sentence has it: "that".  Returns
  * the row's share; 0: no row. */
-double add_slow_code(const struct scene *s, const struct thread_group *group, const char *of,
+double add_slow_code(const struct judgement *s, const struct thread_group *group, const char *of,
                      struct text *words, struct finding *f);
 /* " pydantic builds schemas for 82% of intake's CPU time: …": the same of OTHER, whom the sentence
  * is not about, without its calls, if it computes for much of its time. */
-double add_slow_code_of(const struct scene *s, const struct thread_group *other, struct text *words,
-                        struct finding *f);
+double add_slow_code_of(const struct judgement *s, const struct thread_group *other,
+                        struct text *words, struct finding *f);

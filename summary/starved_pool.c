@@ -9,7 +9,7 @@ static bool is_of_pool(const struct shown_frame *f)
 }
 
 /* Has GROUP's process other threads of the same name, which may run the tasks? */
-static bool has_more_threads(const struct scene *s, const struct thread_group *group)
+static bool has_more_threads(const struct judgement *s, const struct thread_group *group)
 {
     const struct thread_summary *first = group->threads[0];
     for (size_t i = 0; i < s->g->n; i++) {
@@ -21,7 +21,7 @@ static bool has_more_threads(const struct scene *s, const struct thread_group *g
     return false;
 }
 
-bool starved_pool_add(const struct scene *s, const struct thread_group *group,
+bool starved_pool_add(const struct judgement *s, const struct thread_group *group,
                       const struct run *last, struct text *words)
 {
     bool pool = group->n_threads > 1 || rule_stack_has(s, last->at, is_of_pool);

@@ -7,5 +7,5 @@
 /* Appends a sentence about GROUP, whose oldest thread is in the run LAST when the recording ends,
  * and the way out, if the group is such a pool.  Several alike threads are a pool; a single one is,
  * if its stack has a known pool's function.  Returns whether the sentence was added. */
-bool starved_pool_add(const struct scene *s, const struct thread_group *group,
+bool starved_pool_add(const struct judgement *s, const struct thread_group *group,
                       const struct run *last, struct text *words);

@@ -9,7 +9,7 @@ enum { LEAST_STUCK_NS = NS_PER_S / 2 };
 
 /* The run of T that waits, when the recording ends, for what only a thread of its process can do;
  * NULL: it does not. */
-static const struct run *last_wait(const struct scene *s, const struct profile_thread *t)
+static const struct run *last_wait(const struct judgement *s, const struct profile_thread *t)
 {
     const struct run *last = t->n_runs ? &t->runs[t->n_runs - 1] : NULL;
     const struct wait *wait = last ? profile_see_wait(s->p, last->at.wait) : NULL;
@@ -17,7 +17,7 @@ static const struct run *last_wait(const struct scene *s, const struct profile_t
 }
 
 /* Do all threads of process ID wait so?  Each has to be known: any other could wake them. */
-static bool is_stuck(const struct scene *s, process_id id, struct stuck *ret)
+static bool is_stuck(const struct judgement *s, process_id id, struct stuck *ret)
 {
     *ret = (struct stuck){.process = id, .start_ns = INT64_MIN, .end_ns = INT64_MAX};
     for (uint32_t i = 1; i <= profile_thread_count(s->p); i++) {
@@ -55,7 +55,7 @@ const struct profile_thread *stuck_thread_of(const struct stuck *stuck,
     return NULL;
 }
 
-const struct run *stuck_wait_of(const struct scene *s, const struct stuck *stuck,
+const struct run *stuck_wait_of(const struct judgement *s, const struct stuck *stuck,
                                 const struct thread_group *group)
 {
     const struct profile_thread *t = stuck_thread_of(stuck, group);
@@ -63,7 +63,7 @@ const struct run *stuck_wait_of(const struct scene *s, const struct stuck *stuck
 }
 
 /* A circle says more; a pool that waits for work has done nothing wrong. */
-static bool is_worth_telling(const struct scene *s, const struct wait_graph *circles,
+static bool is_worth_telling(const struct judgement *s, const struct wait_graph *circles,
                              const struct stuck *stuck)
 {
     bool any = false;
@@ -78,7 +78,7 @@ static bool is_worth_telling(const struct scene *s, const struct wait_graph *cir
     return any;
 }
 
-struct stuck stuck_find(const struct scene *s, const struct wait_graph *circles)
+struct stuck stuck_find(const struct judgement *s, const struct wait_graph *circles)
 {
     struct stuck stuck;
     if (is_exact_at_end(s->p, LEAST_STUCK_NS))

@@ -12,11 +12,11 @@ struct stuck {
 };
 /* The first process that is stuck when the recording ends, unless one of its threads is in CIRCLES:
  * that says more. */
-struct stuck stuck_find(const struct scene *s, const struct wait_graph *circles);
+struct stuck stuck_find(const struct judgement *s, const struct wait_graph *circles);
 /* Does GROUP have a thread of that process? */
 bool stuck_has(const struct stuck *stuck, const struct thread_group *group);
 /* The thread of that process in GROUP that is there at the end, and its last run; NULL: none is. */
 const struct profile_thread *stuck_thread_of(const struct stuck *stuck,
                                              const struct thread_group *group);
-const struct run *stuck_wait_of(const struct scene *s, const struct stuck *stuck,
+const struct run *stuck_wait_of(const struct judgement *s, const struct stuck *stuck,
                                 const struct thread_group *group);

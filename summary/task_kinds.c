@@ -19,7 +19,7 @@ static const struct task_kind {
     {"Semaphore.acquire", "one semaphore", true},
 };
 
-const char *task_fault_of(const struct scene *s, const struct profile_task_wait *wait)
+const char *task_fault_of(const struct judgement *s, const struct profile_task_wait *wait)
 {
     size_t n = 0;
     const struct shown_frame *stack = task_stack(s, wait, &n);
@@ -67,14 +67,14 @@ static const char *fact_in(const char *function, size_t own, bool apart)
     return NULL;
 }
 
-static uint32_t innermost_of(const struct scene *s, const struct profile_task_wait *wait)
+static uint32_t innermost_of(const struct judgement *s, const struct profile_task_wait *wait)
 {
     size_t n = 0;
     const struct shown_frame *stack = task_stack(s, wait, &n);
     return n ? stack[n - 1].id : 0;
 }
 
-bool task_waits_are_alike(const struct scene *s, const struct profile_task_wait *a,
+bool task_waits_are_alike(const struct judgement *s, const struct profile_task_wait *a,
                           const struct profile_task_wait *b)
 {
     return a->process.ix == b->process.ix && a->object == b->object && a->apart == b->apart &&
@@ -82,7 +82,7 @@ bool task_waits_are_alike(const struct scene *s, const struct profile_task_wait 
            innermost_of(s, a) == innermost_of(s, b);
 }
 
-size_t task_count_alike(const struct scene *s, const struct profile_task_wait *wait)
+size_t task_count_alike(const struct judgement *s, const struct profile_task_wait *wait)
 {
     size_t n = 0;
     size_t tasks = 0;
@@ -92,7 +92,7 @@ size_t task_count_alike(const struct scene *s, const struct profile_task_wait *w
     return tasks;
 }
 
-const char *task_fact_of(const struct scene *s, const struct profile_task_wait *wait)
+const char *task_fact_of(const struct judgement *s, const struct profile_task_wait *wait)
 {
     enum { LEAST_TASKS = 4, LEAST_OWN = 2 };
     size_t n = 0;
@@ -112,8 +112,8 @@ const char *task_fact_of(const struct scene *s, const struct profile_task_wait *
 
 /* ---- the tasks of a process ---- */
 
-const struct profile_task_wait *task_most(const struct scene *s, const struct thread_summary *loop,
-                                          task_judge *judge)
+const struct profile_task_wait *task_most(const struct judgement *s,
+                                          const struct thread_summary *loop, task_judge *judge)
 {
     size_t n = 0;
     const struct profile_task_wait *best = NULL;

@@ -8,8 +8,8 @@
 #include "summary/known.h"
 #include "summary/path_words.h"
 
-const struct shown_frame *task_stack(const struct scene *s, const struct profile_task_wait *wait,
-                                     size_t *ret_n)
+const struct shown_frame *task_stack(const struct judgement *s,
+                                     const struct profile_task_wait *wait, size_t *ret_n)
 {
     return view_stack(s->g->v, spot_of_stack(wait->stack), ret_n);
 }
@@ -19,7 +19,7 @@ bool task_frame_is_asyncio(const struct shown_frame *f)
     return f->kind == SHOWN_PYTHON && f->file && strstr(f->file, "/asyncio/");
 }
 
-bool task_wait_is_for_client(const struct scene *s, const struct profile_task_wait *wait)
+bool task_wait_is_for_client(const struct judgement *s, const struct profile_task_wait *wait)
 {
     size_t n = 0;
     bool served = false;
@@ -71,8 +71,8 @@ static size_t find_own(const struct shown_frame *frames, size_t n)
     return own;
 }
 
-void task_add_functions(const struct scene *s, const struct profile_task_wait *wait, size_t callers,
-                        struct text *words)
+void task_add_functions(const struct judgement *s, const struct profile_task_wait *wait,
+                        size_t callers, struct text *words)
 {
     size_t n = 0;
     const struct shown_frame *frames = task_stack(s, wait, &n);
@@ -93,7 +93,7 @@ void task_add_functions(const struct scene *s, const struct profile_task_wait *w
 }
 
 /* How long T polled in an event loop of asyncio's. */
-static int64_t loop_idle_ns(const struct scene *s, const struct profile_thread *t)
+static int64_t loop_idle_ns(const struct judgement *s, const struct profile_thread *t)
 {
     int64_t ns = 0;
     for (size_t i = 0; i < t->n_runs && !t->n_folded; i++) {
@@ -112,14 +112,14 @@ static int64_t loop_idle_ns(const struct scene *s, const struct profile_thread *
 
 const double task_idle_share = 0.5;
 
-double task_loop_idle_share(const struct scene *s, const struct thread_summary *loop)
+double task_loop_idle_share(const struct judgement *s, const struct thread_summary *loop)
 {
     size_t n = 0;
     (void)profile_task_waits(s->p, &n);
     return n ? share_of(loop_idle_ns(s, loop->thread), loop->wall_ns) : 0;
 }
 
-void task_add_loop(const struct scene *s, const struct thread_group *group, struct text *words)
+void task_add_loop(const struct judgement *s, const struct thread_group *group, struct text *words)
 {
     text_addf(words, " %s runs their event loop and is idle ", group->noun);
     add_percent(words, task_loop_idle_share(s, group->threads[0]));

@@ -1,6 +1,6 @@
 #include "summary/waits_at.h"
 
-struct waits_at waits_at(const struct scene *s, const struct thread_group *group, uint32_t node)
+struct waits_at waits_at(const struct judgement *s, const struct thread_group *group, uint32_t node)
 {
     return (struct waits_at){.s = s, .group = group, .node = node};
 }

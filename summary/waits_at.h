@@ -4,7 +4,7 @@
 #include "summary/rules.h"
 
 struct waits_at {
-    const struct scene *s;
+    const struct judgement *s;
     const struct thread_group *group;
     uint32_t node;
     size_t i, k; /* of the thread and the run that come next */
@@ -12,6 +12,7 @@ struct waits_at {
     const struct run *run;
 };
 /* Borrows S and GROUP. */
-struct waits_at waits_at(const struct scene *s, const struct thread_group *group, uint32_t node);
+struct waits_at waits_at(const struct judgement *s, const struct thread_group *group,
+                         uint32_t node);
 /* Sets THREAD and RUN, a run in which it is blocked at the place.  False: there is no more. */
 bool waits_at_next(struct waits_at *w);

@@ -20,7 +20,7 @@ struct output {
     FILE *file;
 };
 
-struct scene {
+struct judgement {
     struct profile *p;
     string_id strings[MAX_STRINGS];
     frame_id frames[MAX_FRAMES];
@@ -29,12 +29,12 @@ struct scene {
     size_t n_threads;
 };
 
-static string_id any_string(const struct scene *s, struct feed *f)
+static string_id any_string(const struct judgement *s, struct feed *f)
 {
     return s->strings[feed_u8(f) % MAX_STRINGS];
 }
 
-static void add_frame(struct scene *s, struct feed *f)
+static void add_frame(struct judgement *s, struct feed *f)
 {
     uint8_t how = feed_u8(f);
     struct frame frame = {.kind = (enum frame_kind)(1 + how % 3), .flags = how >> 4 & 3};
@@ -59,7 +59,7 @@ static void add_frame(struct scene *s, struct feed *f)
     s->frames[s->n_frames++] = id;
 }
 
-static stack_id any_stack(const struct scene *s, struct feed *f)
+static stack_id any_stack(const struct judgement *s, struct feed *f)
 {
     stack_id stack = {0};
     for (uint8_t n = feed_u8(f) % 8; n && s->n_frames; n--)
@@ -67,7 +67,7 @@ static stack_id any_stack(const struct scene *s, struct feed *f)
     return stack;
 }
 
-static void add_thread(struct scene *s, process_id process, struct feed *f)
+static void add_thread(struct judgement *s, process_id process, struct feed *f)
 {
     struct dump_thread *d = &s->threads[s->n_threads];
     thread_id t = profile_thread(s->p, process, (pid_t)s->n_threads + 1, any_string(s, f), 0);
@@ -97,7 +97,7 @@ static void add_thread(struct scene *s, process_id process, struct feed *f)
 }
 
 /* What the kernel says of a process has names that others chose. */
-static void add_evidence(struct scene *s, process_id id, struct feed *f)
+static void add_evidence(struct judgement *s, process_id id, struct feed *f)
 {
     struct profile_child child = {.pid = 2, .comm = any_string(s, f)};
     struct profile_mount mount = {.point = any_string(s, f), .source = any_string(s, f)};
@@ -114,7 +114,7 @@ static void add_evidence(struct scene *s, process_id id, struct feed *f)
     (void)profile_mount(s->p, &mount);
 }
 
-static void fill(struct scene *s, struct feed *f)
+static void fill(struct judgement *s, struct feed *f)
 {
     s->p = profile_new(0);
     for (size_t i = 0; i < MAX_STRINGS; i++) {
@@ -159,7 +159,7 @@ static void check_recording(const char *bytes, size_t len)
     profile_free(p);
 }
 
-static void check_export(struct scene *s, const char *format, const struct view_options *view)
+static void check_export(struct judgement *s, const char *format, const struct view_options *view)
 {
     struct output o;
     struct export_notes notes;
@@ -190,7 +190,7 @@ static size_t count_lines(const char *s)
 }
 
 /* A heading; a row's paths take a line a part, and one for its words. */
-static void check_answer(const struct scene *s, const struct view_options *view)
+static void check_answer(const struct judgement *s, const struct view_options *view)
 {
     enum { ROW_LINES = 1 + GROUP_MAX_PATHS * CALL_PATH_MAX_PARTS };
     struct groups groups;
@@ -208,7 +208,7 @@ static void check_answer(const struct scene *s, const struct view_options *view)
 }
 
 /* Every frame is one line; a thread's head has a few, so have the process's and the last ones. */
-static void check_dump(struct scene *s, const struct view_options *view)
+static void check_dump(struct judgement *s, const struct view_options *view)
 {
     struct dump d = {.profile = s->p,
                      .view = view_new(s->p, view),
@@ -246,7 +246,7 @@ static void check_dump(struct scene *s, const struct view_options *view)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
     struct feed f = {bytes, len};
-    static struct scene s;
+    static struct judgement s;
     memset(&s, 0, sizeof s);
     fill(&s, &f);
     uint8_t how = feed_u8(&f);
