@@ -352,9 +352,76 @@ static void handle(struct recording *r, const struct message *m)
     }
 }
 
+/* ---- duties ---- */
+
+static int64_t waits_are_due_ns(const struct recording *r)
+{
+    return waits_due_ns(r->waits);
+}
+
+static void look_at_waits(struct recording *r)
+{
+    waits_look(r->waits);
+}
+
+static void age(struct recording *r)
+{
+    profile_age(r->profile, recording_running_ns(r));
+}
+
+static void refresh_processes(struct recording *r)
+{
+    process_set_refresh(&r->processes, clock_now_ns());
+}
+
+static void look_at_counters(struct recording *r)
+{
+    process_counters_look(r->counters);
+}
+
+static void look_at_usage(struct recording *r)
+{
+    usage_look_around(&r->usage, r->profile, r->timelines, r->n_timelines);
+}
+
+static void name_ahead(struct recording *r)
+{
+    if (!r->config.sampler.max_cpus) /* under a quota the CPU is better spent on samples */
+        naming_schedule_ahead(&r->naming, r->processes.all, r->processes.n,
+                              recording_running_ns(r));
+}
+
+/* What the worker does beside messages, in this order.  RUN is called often and returns at once
+ * where nothing is due.  Its share of a CPU stands in its own struct duty_cycle, beside what it
+ * found the last time: for most that says how soon to look again. */
+static const struct duty {
+    void (*run)(struct recording *r);
+    int64_t (*due_ns)(const struct recording *r); /* wakes the worker; NULL: any message will do */
+    bool idle_only;                               /* messages do the same for their process */
+} duties[] = {
+    {.run = look_at_waits, .due_ns = waits_are_due_ns},
+    {.run = refresh_processes, .idle_only = true},
+    {.run = age},
+    {.run = look_at_counters},
+    {.run = look_at_usage},
+    {.run = name_ahead},
+};
+enum { N_DUTIES = sizeof duties / sizeof *duties };
+
+static void run_duties(struct recording *r, bool idle)
+{
+    for (size_t i = 0; i < N_DUTIES; i++)
+        if (idle || !duties[i].idle_only)
+            duties[i].run(r);
+}
+
 int64_t recording_due_ns(const struct recording *r)
 {
-    return r->paused_ns ? INT64_MAX : waits_due_ns(r->waits);
+    int64_t due_ns = INT64_MAX;
+    for (size_t i = 0; i < N_DUTIES && !r->paused_ns; i++)
+        if (duties[i].due_ns)
+            due_ns = min_i64(due_ns, duties[i].due_ns(r));
+    return due_ns;
 }
 
 int64_t recording_batch_ns(const struct recording *r)
@@ -390,18 +457,10 @@ bool recording_work(struct recording *r)
     }
     if (r->paused_ns) /* the target is left alone */
         return n > 0;
-    waits_look(r->waits);
     if (n)
         batch_choose(&r->batch, r->threads_seen + process_set_urgency(&r->processes),
                      n == MESSAGES_AT_ONCE || now_ns >= end_ns, total, now_ns);
-    if (n == 0)
-        process_set_refresh(&r->processes, now_ns);
-    profile_age(r->profile, recording_running_ns(r));
-    process_counters_look(r->counters);
-    usage_look_around(&r->usage, r->profile, r->timelines, r->n_timelines);
-    if (!r->config.sampler.max_cpus) /* under a quota the CPU is better spent on samples */
-        naming_schedule_ahead(&r->naming, r->processes.all, r->processes.n,
-                              recording_running_ns(r));
+    run_duties(r, n == 0);
     return n > 0;
 }
 
