@@ -231,7 +231,7 @@ class Attached(InFolder):
 
     def test_there_are_samples_however_short_it_is(self):
         with CliTarget("plain", user=False) as t:
-            for _ in range(5):
+            for _ in range(20):
                 line = ["-q", "-p", t.pid, "-d", "0.000001", "-o", "o.json"]
                 self.assertEqual(run(*line, user=False)[0], 0)
 
@@ -305,16 +305,6 @@ class Attached(InFolder):
             self.assertEqual((code, text),
                              (6, "wallspy: no thread matches --thread 999999999; this process has: "
                                  f"{t.pid} main, {t.tid} second"))
-
-    def test_no_time_for_a_sample(self):
-        """A quick one is in time all the same: where all are, there is nothing to see."""
-        with CliTarget("plain", user=False) as t:
-            for _ in range(20):
-                code, _, _, err = run(t.pid, "-d", "0.000001", "-o", "o.json", user=False)
-                self.assertIn(code, {0, 6})
-                if code:
-                    said = "no sample was taken: --duration was over before the first sample"
-                    self.assertIn(said, " ".join(err.split()))
 
     def test_snapshot(self):
         with CliTarget("plain", user=False) as t:
