@@ -10,7 +10,7 @@ their stacks.  So the share of the waits has the sampling error of those that we
 import os
 import sys
 
-from support.measure import measured, share_of_samples
+from support.measure import measured, require_seen, share_of_samples
 from support.outcome import end_with
 from support.wallspy import record
 
@@ -50,7 +50,7 @@ def record_once(wallspy, program, how, cpus, threads):
           f"{facts['seen_share']:.1%} seen, {asked} waits asked, {unasked} not, "
           f"{facts['waits_unknown']} unknown, {facts['stops']} stops")
     assert facts["waits_unknown"] <= UNKNOWN_AT_MOST * (asked + unasked) + int(threads)
-    assert facts["seen_share"] >= SEEN_AT_LEAST
+    require_seen(facts["seen_share"] >= SEEN_AT_LEAST, f"{facts['seen_share']:.1%} seen")
     amounts = {"runs in first": share_of_samples(
         share(running, "first"), share({n: t[0] for n, t in truth.items()}, "first"), ticks,
         catches=CATCHES_CPU)}

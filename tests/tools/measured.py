@@ -12,8 +12,8 @@ import subprocess
 import sys
 import unittest
 
-from support.measure import (MOST_PIECES, Amount, Found, Others, chance_of_most, measured,
-                             share_of_samples, unless_others)
+from support.measure import (MOST_ANEW, MOST_PIECES, Amount, Found, Others, chance_of_most,
+                             measured, require_seen, share_of_samples, unless_others)
 from support.outcome import Skipped
 
 HEALTHY, WRONG = 100_000, 10_000
@@ -192,6 +192,23 @@ class Check(unittest.TestCase):
                 measured(fails, meter=quiet())
             with self.assertRaises(Skipped):
                 measured(fails, meter=Stage(1))
+
+    def test_what_missed_too_much_is_recorded_anew(self):
+        for missed, is_right in (1, True), (MOST_ANEW, True), (MOST_ANEW + 1, False):
+            left = iter([False] * missed)
+
+            def record_once(left=left):
+                require_seen(next(left, True), "9% missed")
+                return {"place": share_of_samples(0.3, 0.3, 2000, catches=0.08)}
+
+            with self.subTest(missed=missed), contextlib.redirect_stdout(io.StringIO()) as text:
+                if is_right:
+                    self.assertTrue(measured(record_once, meter=quiet()))
+                else:
+                    with self.assertRaisesRegex(AssertionError, "9% missed"):
+                        measured(record_once, meter=quiet())
+                self.assertEqual(text.getvalue().count("recorded anew: 9% missed"),
+                                 min(missed, MOST_ANEW))
 
     def test_others_excuse_what_is_no_share(self):
         with contextlib.redirect_stdout(io.StringIO()):
