@@ -32,41 +32,86 @@ struct place_share {
     double share;
 };
 
-/* The measures on which threads must agree to be alike. */
+/* The measures on which a thread must agree with a group to be alike. */
 struct distribution {
     struct place_share *places; /* by node */
     size_t n, capacity;
     double states[COUNTED_KINDS];
     uint64_t looks; /* independent ones */
+    double sigmas;  /* so much is chance: of many threads that are alike one is far off */
     bool takes_tasks;
 };
 
 /* ---- alike? ---- */
 
-/* How many of S's samples, in T, are independent: one that finds what the one before has found says
- * little more, as a thread in a long wait is there at many ticks. */
-static uint64_t independent_looks(const struct tally *t, const struct thread_summary *s)
+/* Of N samples in RUNS runs so many are independent: one that finds what the one before has found
+ * says little more, as a thread in a long wait is there at many ticks. */
+static double independent(double n, double runs)
 {
     enum { LONGEST = 3 }; /* samples: who never does anything else is no chance either */
-    uint64_t least = t->samples / LONGEST;
-    return max_u64(least, min_u64(s->thread->n_runs, t->samples));
+    return fmax(n / LONGEST, fmin(runs, n));
 }
 
-static void distribution_init(struct distribution *d, struct tally *t,
-                              const struct thread_summary *s)
+/* As many independent samples of THREAD as are worth all that it has.  Of its waits for a CPU, each
+ * at many ticks, only ASKED, a share, have a stack of their own (sampler/waiters.h).  Where N looks
+ * stand for the part P of its time, the variance of a share is P²/N of what one sample has. */
+static uint64_t independent_looks(const struct profile_thread *thread, double asked)
 {
-    *d = (struct distribution){.looks = independent_looks(t, s)};
+    double n[2] = {0}; /* of waits for a CPU, of the rest */
+    double runs = 0;
+    for (size_t i = 0; i < thread->n_runs; i++) {
+        const struct run *run = &thread->runs[i];
+        bool waits = run->state == RUN_RUNNABLE;
+        n[!waits] += run->state == RUN_MISSED ? 0 : (double)run->samples;
+        runs += !waits;
+    }
+    double waits = (double)(thread->usage.voluntary + thread->usage.involuntary);
+    double looks[2] = {asked * fmin(n[0], waits), independent(n[1], runs)};
+    double all = n[0] + n[1];
+    double variance = 0;
+    for (int i = 0; i < 2; i++)
+        if (n[i] > 0)
+            variance += n[i] * n[i] / (all * all * fmax(looks[i], 1));
+    return variance > 0 ? (uint64_t)(1 / variance) : 0;
+}
+
+static void set_shares(struct distribution *d, struct tally *t, int64_t cpu_ns, int64_t runqueue_ns,
+                       int64_t wall_ns)
+{
+    d->n = 0;
     for (uint32_t node = 1; node <= call_tree_count(t->tree); node++)
         if (tally_total(t, node) > t->all_ns / LISTED_PARTS) {
             d->places = array_reserve(d->places, &d->capacity, d->n + 1, sizeof *d->places);
             d->places[d->n++] =
                 (struct place_share){node, share_of(tally_total(t, node), t->all_ns)};
         }
-    /* Which task a pool's thread has is chance; one that waits is told by where. */
-    d->takes_tasks = s->of_pool && 2 * s->cpu_ns >= s->wall_ns;
-    d->states[COUNTED_CPU] = share_of(s->cpu_ns, s->wall_ns);
-    d->states[COUNTED_RUNQUEUE] = share_of(s->runqueue_ns, s->wall_ns);
+    d->states[COUNTED_CPU] = share_of(cpu_ns, wall_ns);
+    d->states[COUNTED_RUNQUEUE] = share_of(runqueue_ns, wall_ns);
     d->states[COUNTED_OFF_CPU] = 1 - d->states[COUNTED_CPU] - d->states[COUNTED_RUNQUEUE];
+}
+
+/* How many of the waits for a CPU are worth a look of their own, as a share. */
+static double asked_part(const struct profile *p)
+{
+    enum { UNEVEN = 3 }; /* those asked differ in length, and in how many they stand for */
+    double asked = profile_number(p, METRIC_WAITS_ASKED);
+    double unasked = profile_number(p, METRIC_WAITS_UNASKED);
+    return unasked > 0 ? asked / (asked + unasked) / UNEVEN : 1;
+}
+
+static struct distribution distribution_of(struct groups *g, const struct thread_summary *s)
+{
+    struct distribution d = {
+        .looks = independent_looks(s->thread, asked_part(g->p)),
+        .sigmas = fmax(2, sqrt(2 * log((double)g->summaries.n))),
+        /* Which task a pool's thread has is chance; one that waits is told by where. */
+        .takes_tasks = s->of_pool && 2 * s->cpu_ns >= s->wall_ns};
+    struct tally tally;
+    tally_init(&tally, g->tree, TALLY_ALL);
+    tally_add_thread(&tally, s->thread);
+    set_shares(&d, &tally, s->cpu_ns, s->runqueue_ns, s->wall_ns);
+    tally_release(&tally);
+    return d;
 }
 
 /* Fifteen points, and what chance makes of the samples of both. */
@@ -74,7 +119,7 @@ static bool agree(double a, double b, const struct distribution *x, const struct
 {
     double p = (a + b) / 2;
     double n = 1 / (double)(x->looks + 1) + 1 / (double)(y->looks + 1);
-    return fabs(a - b) <= allowed_difference + 2 * sqrt(p * (1 - p) * n);
+    return fabs(a - b) <= allowed_difference + fmax(x->sigmas, y->sigmas) * sqrt(p * (1 - p) * n);
 }
 
 static bool places_agree(const struct distribution *x, const struct distribution *y)
@@ -370,28 +415,28 @@ static size_t last_place_of(const struct groups *g, const struct thread_summary 
     return g->n;
 }
 
-/* OF_GROUPS: by group, with room for one more. */
+/* OF_GROUPS: by group, with room for one more.  A group is what its members are together: the first
+ * of them may be one by chance. */
 static void place_thread(struct groups *g, const struct thread_summary *s, bool compared,
                          struct distribution *of_groups)
 {
     struct distribution d = {0};
-    struct tally tally;
-    tally_init(&tally, g->tree, TALLY_ALL);
-    if (compared && !s->pool_wait) {
-        tally_add_thread(&tally, s->thread);
-        distribution_init(&d, &tally, s);
-    }
+    if (compared && !s->pool_wait)
+        d = distribution_of(g, s);
     size_t i = compared ? place_of(g, s, &d, of_groups) : last_place_of(g, s);
-    if (i == g->n && i >= MAX_GROUPS && !s->pool_wait) {
+    bool is_new = i == g->n;
+    if (is_new && i >= MAX_GROUPS && !s->pool_wait)
         i = mixed_group(g);
-    } else if (i == g->n) {
+    else if (is_new)
         add_group(g);
-        of_groups[i] = d;
-        d = (struct distribution){0};
-    }
-    join(&g->items[i], s);
+    struct thread_group *group = &g->items[i];
+    join(group, s);
+    of_groups[i].looks += d.looks;
+    of_groups[i].sigmas = d.sigmas;
+    of_groups[i].takes_tasks |= d.takes_tasks;
+    if (d.looks)
+        set_shares(&of_groups[i], &group->tally, group->cpu_ns, group->runqueue_ns, group->wall_ns);
     free(d.places);
-    tally_release(&tally);
 }
 
 /* As the summaries orders single threads, by what a group's threads did together. */

@@ -53,6 +53,46 @@ START_TEST(alike_threads_are_one_group)
 }
 END_TEST
 
+/* A thread that waits for a CPU 100 times, F times in one place and else in another. */
+static void waiter(pid_t tid, int f)
+{
+    thread_id t = builder_thread(&b, tid, "worker");
+    for (int i = 0; i < 100; i++)
+        builder_runnable(&b, t, i * f / 100 < (i + 1) * f / 100 ? "f!app" : "g!app", 10);
+    profile_get_thread(b.p, t)->usage.involuntary = 100;
+}
+
+/* Three in four waits have the stack of another one: so few differ by chance. */
+START_TEST(threads_that_are_seldom_asked_are_told_apart_by_little)
+{
+    for (int unasked = 0; unasked <= 300; unasked += 300) {
+        b = builder_start(10, "app");
+        builder_run(&b, builder_thread(&b, 10, NULL), "main!app", 1000, 1000);
+        waiter(11, 80);
+        waiter(12, 30);
+        profile_set_number(b.p, METRIC_WAITS_ASKED, 100);
+        profile_set_number(b.p, METRIC_WAITS_UNASKED, unasked);
+        (void)grouped(1000);
+        ck_assert_msg(g.n == (unasked ? 2 : 3), "%s", labels.s);
+        teardown();
+    }
+}
+END_TEST
+
+/* The first of them is one by chance. */
+START_TEST(a_group_is_what_its_members_are_together)
+{
+    b = builder_start(10, "app");
+    builder_run(&b, builder_thread(&b, 10, NULL), "main!app", 1000, 1000);
+    waiter(11, 30);
+    waiter(12, 50);
+    waiter(13, 60);
+    waiter(14, 72);
+    ck_assert_str_eq(grouped(1000), "main 10; 4 x worker");
+    teardown();
+}
+END_TEST
+
 static const struct {
     const char *name, *stack;
     int run_percent;
@@ -408,7 +448,9 @@ START_TEST(a_thread_by_itself_has_its_own_times)
 END_TEST
 
 CHECK_MAIN("groups", 20, a_thread_by_itself_has_its_own_times, alike_threads_are_one_group,
-           threads_that_differ_are_groups_of_their_own, small_places_do_not_count,
+           threads_that_differ_are_groups_of_their_own,
+           threads_that_are_seldom_asked_are_told_apart_by_little,
+           a_group_is_what_its_members_are_together, small_places_do_not_count,
            threads_of_one_name_are_counted_not_listed, idle_threads_need_only_the_same_pool,
            launchers_come_last, who_works_with_threads_launches_nobody,
            who_has_a_pool_launches_nobody, who_keeps_a_loop_launches_nobody,
