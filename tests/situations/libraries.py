@@ -38,6 +38,7 @@ SLOW = {
     "numba_functions": r"numba compiles functions",
     "jax_shapes": r"JAX compiles there",
     "torch_shapes": r"torch\.compile\(\) compiles there",
+    "triton_kernels": r"Triton compiles kernels",
 }
 # By which rules, where it is not what main computes.
 SAID_BY = {"forks": "page_faults", "jax_shapes": "waits.*", "torch_shapes": "waits.*"}
@@ -121,5 +122,7 @@ LIBRARIES = [slow(kind, says) for kind, says in SLOW.items()] + [
     real("postgres-lock", "a backend waits for another session's row", "waits",
          r"main waits 100% of its time in XactLockTableWait > LockAcquireExtended",
          r"pg_blocking_pids\(\)"),
+    real("ucx-exchange", "main spins for its server's messages", "spinning",
+         r"for messages of UCX", r"uct_tcp_iface_progress"),
     real_healthy("java-app"),
 ]

@@ -492,6 +492,39 @@ def jax_shapes():
     return slow, quick
 
 
+def triton_kernels():
+    """A cache of its own each time, as after a new start of a container, or the one that is kept.
+    No GPU is needed to compile for one."""
+    import tempfile
+
+    import triton
+    import triton.language as tl
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+
+    @triton.jit
+    def add(left, right, out, n, width: tl.constexpr):
+        at = tl.program_id(0) * width + tl.arange(0, width)
+        inside = at < n
+        total = tl.load(left + at, mask=inside) + tl.load(right + at, mask=inside)
+        tl.store(out + at, total, mask=inside)
+
+    kinds = {"left": "*fp32", "right": "*fp32", "out": "*fp32", "n": "i32", "width": "constexpr"}
+    kernel, target = ASTSource(add, kinds, {"width": 128}), GPUTarget("cuda", 80, 32)
+
+    def slow():
+        with tempfile.TemporaryDirectory() as folder:
+            triton.knobs.cache.dir = folder
+            return triton.compile(kernel, target=target)
+
+    def quick():
+        return triton.compile(kernel, target=target)
+
+    triton.knobs.cache.dir = tempfile.mkdtemp()
+    quick()
+    return slow, quick
+
+
 def torch_shapes():
     import torch
 
