@@ -273,9 +273,12 @@ bool code_is_behind_clone(const uint8_t *code, size_t len, size_t at)
 bool plt_stub_slot(const uint8_t *code, size_t len, int64_t *ret_rel)
 {
     static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+    enum { MOV_BYTES = 6 };
     size_t at = 0;
     if (len >= sizeof endbr64 && memcmp(code, endbr64, sizeof endbr64) == 0)
         at += sizeof endbr64;
+    if (len - at > MOV_BYTES && code[at] == 0x41 && code[at + 1] == 0xbb) /* mold's: mov r11d, N */
+        at += MOV_BYTES;
     if (at < len && code[at] == 0xf2) /* bnd */
         at++;
     if (len - at < 6 || code[at] != 0xff || code[at + 1] != 0x25)

@@ -98,6 +98,11 @@ START_TEST(stubs_and_tail_jumps_are_read)
     ck_assert(plt_stub_slot(stub, sizeof stub, &rel) && rel == 11 + 0x201);
     ck_assert(!plt_stub_slot(stub, 8, &rel));
     ck_assert(!plt_stub_slot(stub, 0, &rel));
+    const uint8_t of_mold[] = {0xf3, 0x0f, 0x1e, 0xfa, 0x41, 0xbb, 7, 0,
+                               0,    0,    0xff, 0x25, 1,    2,    0, 0};
+    ck_assert(plt_stub_slot(of_mold, sizeof of_mold, &rel) && rel == 16 + 0x201);
+    ck_assert(plt_stub_slot(of_mold + 4, sizeof of_mold - 4, &rel) && rel == 12 + 0x201);
+    ck_assert(!plt_stub_slot(of_mold, 10, &rel));
     const uint8_t code[] = {0x90, 0xe9, 0x0a, 0,    0,    0,    0x0f,
                             0x84, 0xf4, 0xff, 0xff, 0xff, 0xeb, 0x20};
     ck_assert(code_jumps_to(code, sizeof code, 16));
