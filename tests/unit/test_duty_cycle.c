@@ -122,6 +122,24 @@ START_TEST(no_work_counts_for_more_than_the_credit)
 }
 END_TEST
 
+/* Work that cannot wait pays for itself alone. */
+START_TEST(without_a_credit_nothing_adds_up)
+{
+    struct duty_cycle r = {0};
+    int64_t cpu_ns = 0;
+    for (int i = 0; i < 5; i++) {
+        r.due_ns = 0;
+        cpu_ns = -clock_cpu_ns();
+        ck_assert(duty_cycle_begin(&r));
+        burn();
+        duty_cycle_end(&r, SHARE, 0);
+        cpu_ns += clock_cpu_ns();
+    }
+    ck_assert_int_le(r.due_ns - clock_now_ns(), SHARE * cpu_ns);
+}
+END_TEST
+
 CHECK_MAIN("duty_cycle", 20, what_computes_waits_for_its_share, what_waits_is_due_soon,
            never_due_before_the_least_pause, due_again_when_the_pause_is_over,
-           a_credit_is_for_one_dear_time, no_work_counts_for_more_than_the_credit)
+           a_credit_is_for_one_dear_time, no_work_counts_for_more_than_the_credit,
+           without_a_credit_nothing_adds_up)
