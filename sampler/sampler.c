@@ -243,7 +243,7 @@ static void run_ticks(struct sampler *s)
     int64_t slot_ns = clock_now_ns();
     s->overhead_checked_ns = slot_ns;
     process_table_update(s);
-    do {
+    while (!process_table_done(s) && !counters_get(&s->counters, COUNT_STUCK)) {
         on_cpu_woke(s);
         tick_run(s);
         wake_worker(s);
@@ -264,8 +264,9 @@ static void run_ticks(struct sampler *s)
             slot_ns = due_ns = clock_now_ns();
         counters_add(&s->counters, COUNT_TICK_DELAY_NS,
                      (uint64_t)min_i64(max_i64(clock_now_ns() - due_ns, 0), s->interval_ns));
-    } while (!atomic_load_explicit(&s->stop, memory_order_relaxed) && !process_table_done(s) &&
-             !counters_get(&s->counters, COUNT_STUCK));
+        if (atomic_load_explicit(&s->stop, memory_order_relaxed))
+            break;
+    }
 }
 
 /* Waits for IS_TRUE, for NS at most.  Ends early where a thread cannot be let go. */
