@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "base/minmax.h"
 #include "base/share.h"
 #include "summary/heaviest_paths.h"
 #include "summary/rule_classes.h"
@@ -91,14 +92,24 @@ static bool waits_meanwhile(const struct judgement *s, const struct thread_group
     return true;
 }
 
-/* Do T and OTHER wait for each other in turn, each for what the other makes, in ALL_NS? */
-static bool take_turns(const struct judgement *s, const struct profile_thread *t,
-                       const struct profile_thread *other, int64_t all_ns)
+/* For how long do A and B live at the same time?  0: one of them mostly lives alone. */
+static int64_t common_life_ns(const struct profile_thread *a, const struct profile_thread *b)
 {
-    struct intervals here = waits_of(s, t);
+    static const double nearly_all = 0.95;
+    int64_t ns = min_i64(a->end_ns, b->end_ns) - max_i64(a->start_ns, b->start_ns);
+    int64_t longer_ns = max_i64(a->end_ns - a->start_ns, b->end_ns - b->start_ns);
+    return share_of(ns, longer_ns) >= nearly_all ? ns : 0;
+}
+
+/* Do T, which waits HERE, and OTHER wait for each other in turn, each for what the other makes? */
+static bool take_turns(const struct judgement *s, const struct profile_thread *t,
+                       const struct intervals *here, const struct profile_thread *other)
+{
+    int64_t all_ns = common_life_ns(t, other);
+    if (here->n < LEAST_TIMES || !all_ns)
+        return false;
     struct intervals there = waits_of(s, other);
-    bool ret = here.n >= LEAST_TIMES && agreement(&here, &there, all_ns) <= turns;
-    intervals_release(&here);
+    bool ret = agreement(here, &there, all_ns) <= turns;
     intervals_release(&there);
     return ret;
 }
@@ -113,7 +124,8 @@ static void add_advice(const struct thread_group *group, const struct thread_gro
 }
 
 static void add_group(const struct judgement *s, const struct thread_group *group,
-                      struct thread_group *other, struct text *words, struct finding *f)
+                      const struct intervals *here, struct thread_group *other, struct text *words,
+                      struct finding *f)
 {
     struct call_path path;
     if (!call_path_of_nodes(&other->tally, is_unowned, NULL, &path))
@@ -124,8 +136,7 @@ static void add_group(const struct judgement *s, const struct thread_group *grou
     text_add(words, ", ");
     add_percent(words, share_of(path.ns, other->wall_ns));
     text_addf(words, " of %s time", possessive(other));
-    if (other->n == 1 &&
-        take_turns(s, group->threads[0]->thread, other->threads[0]->thread, group->wall_ns))
+    if (other->n == 1 && take_turns(s, group->threads[0]->thread, here, other->threads[0]->thread))
         add_advice(group, other, words);
     else
         text_addf(words, ": %s has, or makes, what %s.", group->noun,
@@ -135,16 +146,17 @@ static void add_group(const struct judgement *s, const struct thread_group *grou
 }
 
 /* " reader waits 47% of its time in put a.py:7 > condition: main and reader take turns. …", of the
- * first single thread of T's process, GROUP's only one, that does. */
+ * first single thread of GROUP's process that does.  GROUP is one thread, which waits HERE. */
 static void add_turns(const struct judgement *s, const struct thread_group *group,
-                      const struct profile_thread *t, struct text *words, struct finding *f)
+                      const struct intervals *here, struct text *words, struct finding *f)
 {
+    const struct profile_thread *t = group->threads[0]->thread;
     struct call_path path;
     for (size_t i = 0; i < s->g->n; i++) {
         struct thread_group *other = &s->g->items[i];
         const struct profile_thread *o = other->threads[0]->thread;
-        if (other == group || other->mixed || other->n > 1 || o->n_folded ||
-            o->process.ix != t->process.ix || !take_turns(s, t, o, group->wall_ns) ||
+        if (other == group || other->mixed || other->idle || other->n > 1 || o->n_folded ||
+            o->process.ix != t->process.ix || !take_turns(s, t, here, o) ||
             !call_path_of_nodes(&other->tally, is_unowned, NULL, &path))
             continue;
         text_addf(words, " %s waits ", other->noun);
@@ -166,6 +178,7 @@ void add_lockstep(const struct judgement *s, const struct thread_group *group, u
     if (!key || group->n > 1 || t->n_folded || profile_time_step_ns(s->p) > 0)
         return;
     struct intervals busy = times_in(s, t, key);
+    struct intervals here = waits_of(s, t);
     size_t before = words->len;
     double share = share_of(intervals_ns(&busy), group->wall_ns);
     for (size_t i = 0; i < s->g->n && busy.n >= LEAST_TIMES; i++) {
@@ -173,9 +186,10 @@ void add_lockstep(const struct judgement *s, const struct thread_group *group, u
         if (other != group && !other->mixed &&
             other->threads[0]->thread->process.ix == t->process.ix && may_agree(s, other, share) &&
             waits_meanwhile(s, other, &busy, group->wall_ns))
-            add_group(s, group, other, words, f);
+            add_group(s, group, &here, other, words, f);
     }
-    intervals_release(&busy);
     if (words->len == before)
-        add_turns(s, group, t, words, f);
+        add_turns(s, group, &here, words, f);
+    intervals_release(&busy);
+    intervals_release(&here);
 }

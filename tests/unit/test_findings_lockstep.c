@@ -1,6 +1,7 @@
 /* Threads that wait for a condition whenever another one is in some function. */
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "tests/support/check_main.h"
 #include "tests/support/findings_stage.h"
 
@@ -108,6 +109,25 @@ START_TEST(who_waits_for_each_other_in_turn_is_told)
 }
 END_TEST
 
+/* The reader begins late, and the feeder waits all the time, also while the reader does. */
+START_TEST(who_lives_for_part_of_the_time_takes_no_turns)
+{
+    enum { LATE_MS = 4000, MS = 10000 };
+    b = builder_start(PID, "app");
+    builder_run(&b, builder_thread(&b, PID, NULL), "sleep!app > clock_nanosleep [blocked]", MS, 0);
+    builder_run(&b, builder_thread(&b, PID + 2, "feeder"), WAITS, MS, 0);
+    thread_id reader = builder_thread(&b, PID + 1, "reader");
+    profile_get_thread(b.p, reader)->start_ns = LATE_MS * (int64_t)NS_PER_MS;
+    for (int ms = LATE_MS; ms < MS; ms += 600) {
+        builder_run(&b, reader, WAITS, 300, 0);
+        builder_run(&b, reader, COUNTS, 300, 300);
+    }
+    judge(MS);
+    ck_assert(!is_said("take turns"));
+    teardown();
+}
+END_TEST
+
 CHECK_MAIN("findings_lockstep", 20, who_waits_whenever_it_washes_is_told,
            a_wait_that_is_a_little_late_counts, chance_and_two_times_tell_nothing,
-           who_waits_for_each_other_in_turn_is_told)
+           who_waits_for_each_other_in_turn_is_told, who_lives_for_part_of_the_time_takes_no_turns)
