@@ -171,11 +171,16 @@ struct thread_group *leader_of(const struct groups *g, struct holders *h)
     if (main)
         return main;
     main = groups_main(g);
-    struct thread_group *joined = main && joins(g, main) ? stand_in(g, h, main) : NULL;
-    main = joined ? joined : main;
     int64_t main_ns = main ? other_ns(g, h, main, SUPERVISES) : 0;
     if (main && share_of(main_ns, main->wall_ns) >= does_much)
         return main;
+    struct thread_group *joined = main && joins(g, main) ? stand_in(g, h, main) : NULL;
+    if (joined) {
+        main = joined;
+        main_ns = other_ns(g, h, main, SUPERVISES);
+        if (share_of(main_ns, main->wall_ns) >= does_much)
+            return main;
+    }
     struct thread_group *most =
         main && joins(g, main) ? most_busy(g, h, main, main_ns, true) : NULL;
     most = most ? most : most_busy(g, h, main, main_ns, false);

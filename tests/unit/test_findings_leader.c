@@ -66,6 +66,21 @@ START_TEST(who_only_joins_a_thread_is_a_stand_in_for_that_one)
 }
 END_TEST
 
+/* Before it waits for a thread's end, on which that one waits, too. */
+START_TEST(who_computes_much_leads_though_it_joins_a_thread)
+{
+    struct wait_side side = {.thing = THING_THREAD,
+                             .blocker = {.kind = BLOCKER_THREAD, .pid = 10, .tid = 11}};
+    setup();
+    builder_run(&b, lead, "main!app > fold!app", 1800, 1800);
+    builder_held(&b, lead, "main!app > pthread_join!libc.so.6", &side, 2200);
+    builder_run(&b, other, "send!app > sendto 10.0.0.7:80 [blocked]", 4000, 0);
+    judge(4000);
+    ck_assert_str_eq(found.ledger.leader->noun, "main");
+    teardown();
+}
+END_TEST
+
 START_TEST(a_wait_for_connections_is_none_for_somebody)
 {
     static const struct blocker clients = {.kind = BLOCKER_LISTENER, .net = NET_TCP};
@@ -342,6 +357,7 @@ END_TEST
 
 CHECK_MAIN("findings_leader", 60, a_wait_whose_meaning_is_known_is_none_for_work,
            who_only_joins_a_thread_is_a_stand_in_for_that_one,
+           who_computes_much_leads_though_it_joins_a_thread,
            a_main_thread_that_rests_in_an_imported_program_does_not_lead,
            who_only_looks_after_others_does_not_lead, a_poll_for_a_database_too_is_one_for_somebody,
            a_wait_for_connections_is_none_for_somebody,
