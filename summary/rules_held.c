@@ -140,6 +140,16 @@ static void add_chain(const struct judgement *s, const struct thread_group *grou
     (void)add_slow_code_of(s, w.holder, words, f);
 }
 
+/* Is RUN a wait for what W's holder has? */
+static bool is_for_holder(const struct judgement *s, const struct run *run,
+                          const struct held_wait *w)
+{
+    if (!held_wait_is(s, run, w->kinds))
+        return false;
+    const struct profile_thread *holder = holders_thread(s->holders, run);
+    return holder && groups_of(s->g, holder) == w->holder;
+}
+
 /* " tunnel is woken 480 times a second in that wait: …": a mutex is handed to nobody, and the one
  * who releases it runs (pthread_mutex_lock(3), futex(2)). */
 static void add_wakes(const struct judgement *s, const struct thread_group *group,
@@ -147,15 +157,19 @@ static void add_wakes(const struct judgement *s, const struct thread_group *grou
 {
     static const double much = 0.5, often = 20; /* of its time; a second of a thread's waiting */
     uint64_t wakes = 0;
+    int64_t ns = 0;
     if (w->side.thing != THING_MUTEX || w->holder->n_threads != 1 ||
         share_of(w->ns, group->wall_ns) < much)
         return;
     for (size_t i = 0; i < group->n; i++) {
         const struct profile_thread *t = group->threads[i]->thread;
-        for (size_t k = 0; k < t->n_runs && !t->n_folded; k++)
-            wakes += held_wait_is(s, &t->runs[k], w->kinds) ? t->runs[k].waits : 0;
+        for (size_t k = 0; k < t->n_runs && !t->n_folded; k++) {
+            bool is_for_it = is_for_holder(s, &t->runs[k], w);
+            wakes += is_for_it ? t->runs[k].waits : 0;
+            ns += is_for_it ? t->runs[k].weights.wall_ns : 0;
+        }
     }
-    const double per_s = (double)wakes * NS_PER_S / (double)w->ns;
+    const double per_s = (double)wakes * share_of(NS_PER_S, ns);
     if (per_s < often)
         return;
     add_figure(f, "wakes_per_s", per_s);

@@ -490,23 +490,28 @@ END_TEST
 /* Whoever releases a mutex runs, and may have it again before a waiter does. */
 START_TEST(a_mutex_that_is_taken_again_at_once_is_told)
 {
-    static const uint32_t wakes[] = {0, 1, 4};
+    static const struct {
+        uint32_t its, others; /* wakes in waits for it, and for another one */
+    } wakes[] = {{0, 0}, {1, 0}, {4, 0}, {1, 4}};
     for (size_t i = 0; i < sizeof wakes / sizeof *wakes; i++) {
-        struct wait_side side = held_by(REFRESH);
+        struct wait_side side = held_by(REFRESH), other = {.thing = THING_MUTEX};
         setup();
         for (int k = 0; k < 40; k++) {
-            builder_held(&b, loader, look_up, &side, 90);
             struct profile_thread *t = profile_get_thread(b.p, loader);
-            t->runs[t->n_runs - 1].waits = wakes[i];
-            builder_run(&b, loader, "load!server", 10, 10);
+            builder_held(&b, loader, look_up, &side, 90);
+            t->runs[t->n_runs - 1].waits = wakes[i].its;
+            builder_held(&b, loader, look_up, &other, 5);
+            t->runs[t->n_runs - 1].waits = wakes[i].others;
+            builder_run(&b, loader, "load!server", 5, 5);
         }
         builder_run(&b, refresh, computes, 4000, 4000);
         judge(4000);
         assert_told(0, "waits_for",
-                    wakes[i] == 4 ? "hash. loader is woken 44 times a second in that wait: refresh "
-                                    "gives the mutex up as often, and may take it again before"
-                                  : "for a mutex");
-        ck_assert(wakes[i] == 4 || !strstr(found.printed[0]->words, "woken"));
+                    wakes[i].its == 4
+                        ? "hash. loader is woken 44 times a second in that wait: refresh "
+                          "gives the mutex up as often, and may take it again before"
+                        : "for a mutex");
+        ck_assert(wakes[i].its == 4 || !strstr(found.printed[0]->words, "woken"));
         teardown();
     }
 }
