@@ -139,22 +139,11 @@ static void add_many(const struct judgement *s, const struct side_sum *sum, stru
     text_addf(words, "%s (%s)", what, name);
 }
 
-/* Did process PID live when the recording ended? */
-static bool goes_on(const struct profile *p, pid_t pid)
-{
-    for (uint32_t i = 1; i <= profile_thread_count(p); i++) {
-        const struct profile_thread *t = profile_see_thread(p, (thread_id){i});
-        if (t->process.ix && t->tid == pid && !t->ended)
-            return true;
-    }
-    return false;
-}
-
 /* Adds BEFORE and the command that shows SUM's waiter and process PID, if PID is not recorded. */
 static void add_both(const struct judgement *s, const struct side_sum *sum, pid_t pid,
                      const char *before, struct text *words)
 {
-    if (pid && !profile_find_process(s->p, pid).ix && goes_on(s->p, sum->waiter))
+    if (pid && !profile_find_process(s->p, pid).ix && rule_goes_on(s->p, sum->waiter))
         text_addf(words, "%s wallspy -p %d,%d shows both", before, sum->waiter, pid);
 }
 
@@ -294,9 +283,24 @@ static bool is_woken_inside(const struct judgement *s, const struct thread_group
     return share_of(own_ns, all_ns) >= named_part;
 }
 
-/* Does OTHER, of GROUP's process, wait for the other end of one connection for most of its time? */
+/* When GROUP waits for whom KINDS, 1 << enum blocker_kind, have: at least one thread of it. */
+static struct intervals times_for(const struct judgement *s, const struct thread_group *group,
+                                  unsigned kinds)
+{
+    struct intervals ret = {.n = 0};
+    for (size_t i = 0; i < group->n; i++) {
+        const struct profile_thread *t = group->threads[i]->thread;
+        for (size_t k = 0; k < t->n_runs && !t->n_folded; k++)
+            if (t->runs[k].state == RUN_BLOCKED && holders_is_for(s->holders, t->runs[k].at, kinds))
+                intervals_add_run(&ret, &t->runs[k]);
+    }
+    return ret;
+}
+
+/* Does OTHER, of GROUP's process, wait for the other end of one connection for most of its time,
+ * and of WAITS, GROUP's? */
 static bool asks_for(const struct judgement *s, const struct thread_group *group,
-                     const struct thread_group *other)
+                     const struct intervals *waits, const struct thread_group *other)
 {
     struct sides all = {.n = 0};
     if (other == group || other->mixed ||
@@ -305,23 +309,41 @@ static bool asks_for(const struct judgement *s, const struct thread_group *group
     const struct side_sum *sum = peer_of(s, other, false, &all);
     bool asks = sum && share_of(sum->ns, other->wall_ns) >= named_part;
     release_sides(&all);
+    if (!asks)
+        return false;
+    struct intervals times = times_for(s, other, 1U << BLOCKER_PEER);
+    intervals_unite(&times);
+    asks = share_of(intervals_both_ns(waits, &times), intervals_ns(waits)) >= named_part;
+    intervals_release(&times);
     return asks;
+}
+
+/* The only group that asks another process while GROUP waits at NODE; NULL: there is none. */
+static const struct thread_group *who_asks(const struct judgement *s,
+                                           const struct thread_group *group, uint32_t node)
+{
+    const struct thread_group *found = NULL;
+    size_t n = 0;
+    struct intervals waits = {.n = 0};
+    for (struct waits_at w = waits_at(s, group, node); waits_at_next(&w);)
+        intervals_add_run(&waits, w.run);
+    intervals_unite(&waits);
+    for (size_t i = 0; i < s->g->n; i++)
+        if (asks_for(s, group, &waits, &s->g->items[i])) {
+            found = &s->g->items[i];
+            n++;
+        }
+    intervals_release(&waits);
+    return n == 1 ? found : NULL;
 }
 
 void add_go_between(const struct judgement *s, const struct thread_group *group, uint32_t node,
                     struct text *words, struct finding *f)
 {
-    const struct thread_group *found = NULL;
     struct sides all = {.n = 0};
     if (!is_unowned_wait(s->g->tree, node) && !is_woken_inside(s, group, node))
         return;
-    for (size_t i = 0; i < s->g->n; i++) {
-        if (!asks_for(s, group, &s->g->items[i]))
-            continue;
-        if (found)
-            return;
-        found = &s->g->items[i];
-    }
+    const struct thread_group *found = who_asks(s, group, node);
     if (!found)
         return;
     text_addf(words, " Meanwhile %s wait%s for ", found->noun, verb_s(found));
@@ -400,22 +422,6 @@ void add_what_it_does(const struct judgement *s, const struct thread_group *grou
     intervals_release(&waits);
 }
 
-/* When one thread of GROUP at least waits for whoever connects. */
-static struct intervals times_open(const struct judgement *s, const struct thread_group *group)
-{
-    static const unsigned anybody = 1U << BLOCKER_LISTENER;
-    struct intervals ret = {.n = 0};
-    for (size_t i = 0; i < group->n; i++) {
-        const struct profile_thread *t = group->threads[i]->thread;
-        for (size_t k = 0; k < t->n_runs && !t->n_folded; k++)
-            if (t->runs[k].state == RUN_BLOCKED &&
-                holders_is_for(s->holders, t->runs[k].at, anybody))
-                intervals_add_run(&ret, &t->runs[k]);
-    }
-    intervals_unite(&ret);
-    return ret;
-}
-
 /* Is who has what RUN of GROUP waits for known, and none of GROUP? */
 static bool is_held_elsewhere(const struct judgement *s, const struct thread_group *group,
                               const struct run *run)
@@ -425,21 +431,38 @@ static bool is_held_elsewhere(const struct judgement *s, const struct thread_gro
     return holder && groups_of(s->g, holder) != group;
 }
 
+/* What part of GROUP's waits at NODE is OPEN, and for nobody else? */
+static double waits_while(const struct judgement *s, const struct thread_group *group,
+                          uint32_t node, const struct intervals *open)
+{
+    struct intervals waits = {.n = 0}; /* of one thread */
+    int64_t open_ns = 0;
+    int64_t all_ns = 0;
+    const struct profile_thread *of = NULL;
+    for (struct waits_at w = waits_at(s, group, node); waits_at_next(&w); of = w.thread) {
+        if (w.thread != of) {
+            open_ns += intervals_both_ns(&waits, open);
+            waits.n = 0;
+        }
+        if (!is_held_elsewhere(s, group, w.run))
+            intervals_add_run(&waits, w.run);
+        all_ns += w.run->weights.wall_ns;
+    }
+    open_ns += intervals_both_ns(&waits, open);
+    intervals_release(&waits);
+    return share_of(open_ns, all_ns);
+}
+
 void add_turns_to_serve(const struct judgement *s, const struct thread_group *group, uint32_t node,
                         struct text *words)
 {
-    int64_t open_ns = 0;
-    int64_t all_ns = 0;
     if (group->n < 2 || !is_for_lock(s->g->tree, node))
         return;
-    struct intervals open = times_open(s, group);
-    for (struct waits_at w = waits_at(s, group, node); waits_at_next(&w);) {
-        struct interval time = interval_of_run(w.run);
-        const struct intervals wait = {.items = &time, .n = 1};
-        open_ns += is_held_elsewhere(s, group, w.run) ? 0 : intervals_both_ns(&wait, &open);
-        all_ns += w.run->weights.wall_ns;
-    }
-    if (share_of(open_ns, all_ns) >= most_of_it)
+    struct intervals open = times_for(s, group, 1U << BLOCKER_LISTENER);
+    int64_t each_ns = intervals_ns(&open);
+    intervals_unite(&open);
+    bool one_at_a_time = share_of(intervals_ns(&open), each_ns) >= most_of_it;
+    if (one_at_a_time && waits_while(s, group, node, &open) >= most_of_it)
         text_add(words, " Meanwhile one of them waits for whoever connects: they take turns to do "
                         "so, and are idle.");
     intervals_release(&open);

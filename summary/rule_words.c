@@ -69,3 +69,13 @@ const char *possessive(const struct thread_group *group)
 {
     return group->plural ? "their" : "its";
 }
+
+bool rule_goes_on(const struct profile *p, pid_t pid)
+{
+    for (uint32_t i = 1; i <= profile_thread_count(p); i++) {
+        const struct profile_thread *t = profile_see_thread(p, (thread_id){i});
+        if (t->process.ix && t->tid == pid && !t->ended)
+            return true;
+    }
+    return false;
+}

@@ -24,3 +24,5 @@ void add_all_threads(size_t n, struct text *words);
 const char *verb_s(const struct thread_group *group);
 /* "its" or "their" */
 const char *possessive(const struct thread_group *group);
+/* Did process PID, a recorded one, live when the recording ended?  Else no command looks at it. */
+bool rule_goes_on(const struct profile *p, pid_t pid);

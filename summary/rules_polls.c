@@ -79,9 +79,9 @@ static void add_look_at_arguments(const struct judgement *s, const struct thread
     if (!own || call_tree_node(s->g->tree, own).frame->kind != SHOWN_PYTHON ||
         !(unseen >> p->asked & 1))
         return;
-    process_id process = group->threads[0]->thread->process;
-    text_addf(words, " wallspy dump --locals -p %d shows its arguments.",
-              profile_see_process(s->p, process)->pid);
+    pid_t pid = profile_see_process(s->p, group->threads[0]->thread->process)->pid;
+    if (rule_goes_on(s->p, pid))
+        text_addf(words, " wallspy dump --locals -p %d shows its arguments.", pid);
 }
 
 /* The words of GROUP that polls as P says, in SLEEPS. */

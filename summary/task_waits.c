@@ -7,6 +7,7 @@
 #include "summary/idle.h"
 #include "summary/known.h"
 #include "summary/path_words.h"
+#include "summary/rule_words.h"
 
 const struct shown_frame *task_stack(const struct judgement *s,
                                      const struct profile_task_wait *wait, size_t *ret_n)
@@ -123,6 +124,8 @@ void task_add_loop(const struct judgement *s, const struct thread_group *group, 
 {
     text_addf(words, " %s runs their event loop and is idle ", group->noun);
     add_percent(words, task_loop_idle_share(s, group->threads[0]));
-    text_addf(words, " of its time. wallspy dump -p %d shows what all tasks wait for.",
-              profile_see_process(s->p, group->threads[0]->thread->process)->pid);
+    text_add(words, " of its time.");
+    pid_t pid = profile_see_process(s->p, group->threads[0]->thread->process)->pid;
+    if (rule_goes_on(s->p, pid))
+        text_addf(words, " wallspy dump -p %d shows what all tasks wait for.", pid);
 }

@@ -126,10 +126,10 @@ START_TEST(how_many_processes_start_is_told)
 }
 END_TEST
 
-/* Four alike servers, each for a quarter of the time in OPEN's wait, else for a lock of LOCK's. */
-static void judge_turns(const struct blocker *open, const struct wait_side *lock)
+/* Five alike servers, N of them at a time in OPEN's wait, the others for a lock of LOCK's. */
+static void judge_turns(const struct blocker *open, int n, const struct wait_side *lock)
 {
-    enum { SERVERS = 4, TURN_MS = 100, ROUNDS = 10 };
+    enum { SERVERS = 5, TURN_MS = 100, ROUNDS = 10 };
     b = builder_start(1, "front");
     builder_run(&b, builder_thread(&b, 1, NULL), "main!front > wait4 [blocked]",
                 SERVERS * TURN_MS * ROUNDS, 0);
@@ -140,7 +140,7 @@ static void judge_turns(const struct blocker *open, const struct wait_side *lock
         builder_process(&b, 10 + i, "serve", "");
         thread_id t = builder_thread(&b, 10 + i, NULL);
         for (int k = 0; k < SERVERS * ROUNDS; k++)
-            if (k % SERVERS == i)
+            if ((k + i) % SERVERS < n)
                 builder_polls(&b, t, "take!serve > accept!serve", &side, TURN_MS);
             else
                 builder_held(&b, t, "take!serve > pthread_mutex_lock!libc.so.6", lock, TURN_MS);
@@ -156,13 +156,16 @@ START_TEST(turns_to_serve_are_told)
     static const struct wait_side unknown = {.thing = THING_MUTEX};
     static const struct wait_side kept = {.thing = THING_MUTEX,
                                           .blocker = {.kind = BLOCKER_THREAD, .pid = 1, .tid = 2}};
-    judge_turns(&whoever, &unknown);
+    judge_turns(&whoever, 1, &unknown);
     ck_assert(is_said("Meanwhile one of them waits for whoever connects: they take turns"));
     teardown();
-    judge_turns(&client, &unknown);
+    judge_turns(&client, 1, &unknown);
     ck_assert(!is_said("take turns"));
     teardown();
-    judge_turns(&whoever, &kept);
+    judge_turns(&whoever, 1, &kept);
+    ck_assert(!is_said("take turns"));
+    teardown();
+    judge_turns(&whoever, 2, &unknown); /* the lock is for something else */
     ck_assert(!is_said("take turns"));
     teardown();
 }
