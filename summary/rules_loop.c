@@ -91,15 +91,16 @@ static void add_never_waits(struct thread_group *group, const struct loop_polls 
               polls->kind ? "a callback due" : "the time-out is 0");
 }
 
-/* " It reads 35,000 times a second, 1 byte each: …", or why else a descriptor may always be
- * ready. */
+/* " It reads 35,000 times a second, 1 byte each: …", if that is what it does in most rounds; or why
+ * else a descriptor may always be ready, such as one that gives nothing. */
 static void add_causes(const struct judgement *s, const struct thread_group *group,
                        const struct loop_polls *polls, struct text *words, struct finding *f)
 {
-    enum { LEAST_READS = 1000, FEW_BYTES = 4 /* an eventfd(2) gives 8 */ };
+    enum { MOST_ROUND_NS = NS_PER_MS, FEW_BYTES = 4 /* an eventfd(2) gives 8 */ };
     const struct profile_usage *u = &group->threads[0]->thread->usage;
     const double reads = rule_per_second(u->reads, s);
-    if (u->reads >= LEAST_READS && u->read_bytes / u->reads < FEW_BYTES) {
+    if ((int64_t)u->reads >= s->wall_ns / MOST_ROUND_NS && u->read_bytes >= u->reads &&
+        u->read_bytes / u->reads < FEW_BYTES) {
         const uint64_t bytes = u->read_bytes / u->reads;
         add_figure(f, "reads_per_s", reads);
         text_add(words, " It reads ");
