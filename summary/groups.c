@@ -58,15 +58,16 @@ static double independent(double n, double runs)
 static uint64_t independent_looks(const struct profile_thread *thread, double asked)
 {
     double n[2] = {0}; /* of waits for a CPU, of the rest */
-    double runs = 0;
+    double runs[2] = {0};
+    const struct profile_usage *u = &thread->usage;
     for (size_t i = 0; i < thread->n_runs; i++) {
         const struct run *run = &thread->runs[i];
         bool waits = run->state == RUN_RUNNABLE;
         n[!waits] += run->state == RUN_MISSED ? 0 : (double)run->samples;
-        runs += !waits;
+        runs[!waits]++;
     }
-    double waits = (double)(thread->usage.voluntary + thread->usage.involuntary);
-    double looks[2] = {asked * fmin(n[0], waits), independent(n[1], runs)};
+    double waits = u->over_ns > 0 ? (double)(u->voluntary + u->involuntary) : runs[0];
+    double looks[2] = {asked * fmin(n[0], waits), independent(n[1], runs[1])};
     double all = n[0] + n[1];
     double variance = 0;
     for (int i = 0; i < 2; i++)
