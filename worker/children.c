@@ -86,6 +86,20 @@ void children_look(struct children *c, size_t n, const struct process_list *befo
     map_release(&owners);
 }
 
+int64_t children_older_ns(const struct process_list *before, const struct process_list *now,
+                          pid_t pid)
+{
+    int64_t ns = 0;
+    for (size_t i = 0; i < before->n && now->whole; i++) {
+        const struct listed_process *child = &before->items[i];
+        if (child->ppid != (uint64_t)pid)
+            continue;
+        const struct listed_process *same = process_list_find(now, (pid_t)child->pid);
+        ns += same && same->start_ticks == child->start_ticks ? 0 : child->cpu_ns;
+    }
+    return ns;
+}
+
 void children_report(const struct children *c, struct profile *p, process_id id,
                      const struct map *pids)
 {

@@ -413,8 +413,13 @@ static void report_neighbours(struct process_counters *e, struct profile_host *r
     ret->all_processes_seen = e->before.whole && e->now.whole;
     if (ret->all_processes_seen)
         find_busiest(e, ret);
-    for (size_t i = 0; i < e->n; i++)
-        children_report(&e->children[i], e->profile, e->watched[i].process->id, &e->pids);
+    for (size_t i = 0; i < e->n; i++) {
+        const struct target_process *of = e->watched[i].process;
+        struct profile_process *process = profile_get_process(e->profile, of->id);
+        int64_t older_ns = children_older_ns(&e->before, &e->now, of->pid);
+        process->children_cpu_ns = max_i64(process->children_cpu_ns - older_ns, 0);
+        children_report(&e->children[i], e->profile, of->id, &e->pids);
+    }
 }
 
 static int64_t recorded_ns(const struct process_counters *e)

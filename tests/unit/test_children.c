@@ -95,6 +95,21 @@ START_TEST(children_that_come_and_go_are_known)
 }
 END_TEST
 
+/* 20 has ended, 30 lives, 40 is another one by now, 50 is nobody's child. */
+START_TEST(what_ended_children_used_before_is_told_apart)
+{
+    struct listed_process older[] = {process(10, 1, 1), process(20, 10, 2), process(30, 10, 4),
+                                     process(40, 10, 8), process(50, 1, 16)};
+    struct listed_process last[] = {process(10, 1, 1), process(30, 10, 5), process(40, 10, 9)};
+    last[2].start_ticks++;
+    const struct process_list before = {.items = older, .n = 5, .whole = true};
+    struct process_list now = {.items = last, .n = 3, .whole = true};
+    ck_assert_int_eq(children_older_ns(&before, &now, 10), 2 + 8);
+    now.whole = false; /* 20 may be one that it lacks */
+    ck_assert_int_eq(children_older_ns(&before, &now, 10), 0);
+}
+END_TEST
+
 START_TEST(of_many_children_the_first_are_kept)
 {
     enum { MANY = 200 };
@@ -173,5 +188,5 @@ START_TEST(a_children_file_is_read)
 END_TEST
 
 CHECK_MAIN("children", 20, time_of_descendants_is_the_childs, children_that_come_and_go_are_known,
-           of_many_children_the_first_are_kept, circles_of_parents_end, a_real_child_is_seen,
-           a_children_file_is_read)
+           what_ended_children_used_before_is_told_apart, of_many_children_the_first_are_kept,
+           circles_of_parents_end, a_real_child_is_seen, a_children_file_is_read)
