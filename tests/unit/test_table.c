@@ -89,6 +89,28 @@ START_TEST(idle_threads_of_several_pools_are_helpers)
 }
 END_TEST
 
+/* A launcher is the last row, and no helper of whom it launched. */
+START_TEST(a_launcher_has_a_row_behind_idle_threads)
+{
+    struct profile_builder b = builder_start(10, "torchrun");
+    builder_run(&b, builder_thread(&b, 10, NULL), "main!torchrun > wait4 [blocked]", 1000, 0);
+    process_id launcher = b.process;
+    profile_set_children(b.p, launcher, &(struct profile_child){.pid = 20, .recorded = true}, 1);
+    builder_process(&b, 20, "python3", "");
+    profile_get_process(b.p, b.process)->parent = launcher;
+    builder_run(&b, builder_thread(&b, 20, NULL), "train!app", 1000, 1000);
+    for (pid_t tid = 21; tid < 24; tid++)
+        builder_run(&b, builder_thread(&b, tid, NULL),
+                    "gomp_barrier_wait!libgomp.so.1 > futex [blocked]", 1000, 0);
+    struct table t = table_of(&b, 1000);
+    ck_assert_uint_eq(t.n, 3);
+    ck_assert_str_eq(t.rows[1].idle, "gomp_barrier_wait");
+    ck_assert_uint_eq(t.rows[1].n_threads, 3);
+    ck_assert_str_eq(t.rows[2].label, "torchrun 10");
+    table_release(&t);
+}
+END_TEST
+
 START_TEST(rows_past_the_limit_are_summed_up)
 {
     static const char *const stacks[] = {"a!app", "b!app", "c!app", "d!app", "e!app"};
@@ -110,4 +132,5 @@ START_TEST(rows_past_the_limit_are_summed_up)
 END_TEST
 
 CHECK_MAIN("table", 20, a_row_is_data, threads_that_do_the_same_are_one_row,
-           idle_threads_of_several_pools_are_helpers, rows_past_the_limit_are_summed_up)
+           idle_threads_of_several_pools_are_helpers, a_launcher_has_a_row_behind_idle_threads,
+           rows_past_the_limit_are_summed_up)
