@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "summary/known.h"
 #include "summary/rule_classes.h"
 #include "summary/task_waits.h"
@@ -64,6 +65,14 @@ static bool are_of_one(const struct thread_summary *a, const struct thread_summa
     return len && executor_name(b->name) == len && strncmp(a->name, b->name, len) == 0;
 }
 
+/* Did T end clearly before LOOP's thread?  It was an earlier executor's. */
+static bool is_of_the_past(const struct thread_summary *t, const struct thread_summary *loop)
+{
+    const struct profile_thread *thread = t->thread;
+    return thread->n_folded ||
+           (thread->ended && loop->thread->end_ns - thread->end_ns > NS_PER_S / 2);
+}
+
 static bool is_busy(const struct thread_group *group)
 {
     return !group->idle && share_of(group->class_ns[CLASS_IDLE], group->wall_ns) <= no_thread_idles;
@@ -93,7 +102,8 @@ struct executor executor_of(const struct judgement *s, const struct thread_summa
     for (size_t i = 0; i < s->g->summaries.n; i++) {
         const struct thread_summary *t = &s->g->summaries.threads[i];
         struct thread_group *group = groups_of(s->g, t->thread);
-        if (!group || group->mixed || !is_of_process(t, loop) || !has_frame(s, t, is_executor))
+        if (!group || group->mixed || !is_of_process(t, loop) || is_of_the_past(t, loop) ||
+            !has_frame(s, t, is_executor))
             continue;
         first = first ? first : t;
         e.one &= are_of_one(t, first);

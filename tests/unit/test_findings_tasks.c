@@ -263,6 +263,26 @@ START_TEST(tasks_that_wait_for_a_free_thread)
 }
 END_TEST
 
+/* Those of an executor that was shut down before are no more. */
+START_TEST(threads_of_an_earlier_executor_are_not_counted)
+{
+    setup(4000);
+    for (int i = 0; i < THREADS; i++) {
+        char name[20];
+        (void)snprintf(name, sizeof name, "asyncio_%d", i);
+        thread_id t = builder_thread(&b, PID + 50 + i, name);
+        builder_run(&b, t, WORKER "table@/src/a.py:40:41 > clock_nanosleep [blocked]", 1000, 0);
+        profile_end_thread(b.p, t, (int64_t)1000 * NS_PER_MS);
+        profile_get_thread(b.p, t)->ended = true;
+    }
+    start_executor(WORKER "table@/src/a.py:40:41 > clock_nanosleep [blocked]", ALL_MS);
+    await_threads(4);
+    judge(ALL_MS);
+    ck_assert(is_said("There are 3 executor threads: 2 tasks waited for a free one."));
+    teardown();
+}
+END_TEST
+
 /* Each has its own loop, executor and tasks. */
 START_TEST(alike_processes_are_judged_one_by_one)
 {
@@ -344,8 +364,9 @@ START_TEST(an_executor_with_a_free_thread_is_no_fault)
 }
 END_TEST
 
-CHECK_MAIN("findings_tasks", 20, where_most_tasks_wait_is_told_as_a_fact,
-           a_limit_of_a_library_is_a_fact, where_others_are_is_told_of_a_fault_too,
+CHECK_MAIN("findings_tasks", 20, threads_of_an_earlier_executor_are_not_counted,
+           where_most_tasks_wait_is_told_as_a_fact, a_limit_of_a_library_is_a_fact,
+           where_others_are_is_told_of_a_fault_too,
            tasks_that_wait_for_one_object_are_counted_together,
            a_server_that_waits_for_its_clients_is_no_fact, the_rest_of_the_loops_time_is_told_too,
            tasks_without_work_are_no_fact, alike_processes_are_judged_one_by_one,
