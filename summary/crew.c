@@ -1,8 +1,11 @@
 #include "summary/crew.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/minmax.h"
+#include "base/share.h"
 #include "summary/rule_words.h"
 
 static bool is_of(const struct profile *p, const struct thread_summary *t,
@@ -35,9 +38,16 @@ const struct thread_summary *crew_next(const struct crew *c, size_t *i)
 
 static void add_thread(struct crew *c, const struct thread_summary *t)
 {
+    c->start_ns = c->n ? min_i64(c->start_ns, t->thread->start_ns) : t->thread->start_ns;
+    c->end_ns = c->n ? max_i64(c->end_ns, t->thread->end_ns) : t->thread->end_ns;
     c->n++;
     c->wall_ns += t->wall_ns;
     tally_add_thread(&c->time, t->thread);
+}
+
+double crew_alive(const struct crew *c)
+{
+    return fmax(share_of(c->wall_ns, c->end_ns - c->start_ns), 1);
 }
 
 bool crew_make(const struct judgement *s, struct thread_group *group, size_t least,

@@ -9,8 +9,8 @@ struct crew {
     const struct judgement *s;
     struct thread_group *group; /* the first of its groups that works */
     size_t n;
-    int64_t wall_ns;
-    struct tally time; /* of them all */
+    int64_t wall_ns, start_ns, end_ns; /* of their lives, summed; of the first, of the last */
+    struct tally time;                 /* of them all */
     /* The user's function that hands out its work, as call_node's key; 0: none.  The rule
      * that asks for it sets it. */
     uint32_t loop;
@@ -25,6 +25,8 @@ bool crew_make(const struct judgement *s, struct thread_group *group, size_t lea
  * call_node has it, whatever they are called; 0: none. */
 void crew_widen(struct crew *c, uint32_t key);
 void crew_release(struct crew *c);
+/* How many of them live at a time, on average: threads that serve one request each come and go. */
+double crew_alive(const struct crew *c);
 bool crew_has(const struct crew *c, const struct thread_summary *t);
 /* The threads of C, one after the other: *I from 0 on; NULL: no more. */
 const struct thread_summary *crew_next(const struct crew *c, size_t *i);

@@ -188,7 +188,7 @@ static double spread_of(const struct crew *c, const struct parts *p, double mean
     }
     int64_t over_ns = n ? changes.items[n - 1].ns - changes.items[0].ns : 0;
     crew_changes_release(&changes);
-    double by_chance = mean * (1 - mean / (double)c->n);
+    double by_chance = mean * (1 - mean / crew_alive(c));
     return over_ns > 0 && by_chance > 0 ? sum / (double)over_ns / by_chance : 1;
 }
 
@@ -253,7 +253,7 @@ static void add_way_in(const struct crew *c, const struct parts *p, enum part pa
 static void tell(const struct crew *c, const struct parts *p, double waiting, double past,
                  struct text *words)
 {
-    text_addf(words, "On average %.1f of %zu ", waiting, c->n);
+    text_addf(words, "On average %.1f of %.0f ", waiting, crew_alive(c));
     crew_add_name(c, words);
     text_add(words, " wait");
     add_way_in(c, p, PART_WAIT, " in ", words);
@@ -269,7 +269,7 @@ static bool judge(struct crew *c, struct finding *f)
     struct parts parts = {
         .of = xcalloc(call_tree_count(c->s->g->tree) + (size_t)1, sizeof *parts.of)};
     bool found = find_parts(c, &parts);
-    int64_t life_ns = rule_life_ns(c->group);
+    int64_t life_ns = c->end_ns - c->start_ns;
     double waiting = share_of(parts.wait_ns, life_ns);
     double past = found ? share_of(past_ns_of(c, &parts), life_ns) : 0;
     double share = found ? share_of(parts.wait_ns, c->wall_ns) : 0;

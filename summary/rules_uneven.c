@@ -190,7 +190,7 @@ static struct at_work at_work_in(const struct crew *c, const struct intervals *w
     return ret;
 }
 
-/* Do C's threads wait for work while they have none? */
+/* Do C's threads wait for work while they have none?  Those of short-lived pools hardly do. */
 static bool are_of_pool(const struct crew *c, const struct intervals *waits)
 {
     int64_t idle_ns = 0;
@@ -291,7 +291,8 @@ static void add_keeper(const struct judgement *s, const struct thread_summary *k
     struct intervals works = busy_times(s, keeper->thread, waits);
     tally_init(&sum, s->g->tree, TALLY_ALL);
     tally_add(&sum, keeper->thread, works.items, works.n);
-    text_addf(words, " Meanwhile %s is at work for ", group->noun);
+    text_addf(words, " Meanwhile %s%s is at work for ", group->plural ? "one of " : "",
+              group->noun);
     add_percent(words, share_of(intervals_ns(&works), intervals_ns(waits)));
     text_add(words, " of that time");
     add_longest(&sum, ", mainly in ", words);
@@ -302,7 +303,7 @@ static void add_keeper(const struct judgement *s, const struct thread_summary *k
 /* " On average 1.6 of 4 python3 processes" */
 static void add_at_work(const struct crew *c, double mean, struct text *words)
 {
-    text_addf(words, " On average %.1f of %zu ", mean, c->n);
+    text_addf(words, " On average %.1f of %.0f ", mean, crew_alive(c));
     crew_add_name(c, words);
 }
 
@@ -373,19 +374,19 @@ static void tell(const struct crew *c, const struct waiter *waiter, const struct
 static bool works_itself(const struct crew *c)
 {
     int64_t own_ns = 0;
-    int64_t others_ns = 0;
-    for (size_t i = 0; i < c->s->g->summaries.n && c->group->threads[0]->thread->main; i++) {
-        const struct thread_summary *t = &c->s->g->summaries.threads[i];
-        const struct thread_summary *main;
-        if (crew_has(c, t)) {
-            own_ns += t->cpu_ns;
-            continue;
-        }
-        for (size_t k = 0; (main = crew_next(c, &k));)
-            if (main->thread->process.ix == t->thread->process.ix)
-                others_ns += t->cpu_ns;
+    int64_t all_ns = 0;
+    bool *theirs = xcalloc(profile_process_count(c->s->p) + (size_t)1, sizeof *theirs);
+    const struct thread_summary *t;
+    for (size_t i = 0; c->group->threads[0]->thread->main && (t = crew_next(c, &i));) {
+        own_ns += t->cpu_ns;
+        theirs[t->thread->process.ix] = true;
     }
-    return own_ns >= others_ns;
+    for (size_t i = 0; i < c->s->g->summaries.n; i++) {
+        t = &c->s->g->summaries.threads[i];
+        all_ns += theirs[t->thread->process.ix] ? t->cpu_ns : 0;
+    }
+    free(theirs);
+    return 2 * own_ns >= all_ns;
 }
 
 static void judge(struct crew *c, const struct waiter *waiter, struct finding *f)

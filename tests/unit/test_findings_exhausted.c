@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "tests/support/check_main.h"
 #include "tests/support/findings_stage.h"
 
@@ -53,6 +54,30 @@ static void judge_crew(const char *waits, const char *asks, int past, bool turns
     add_crew(PID + 1, &(struct crew){"handler", waits, asks, past, turns, changes});
     judge((int64_t)ROUNDS * ROUND_MS);
 }
+
+/* Each thread serves one request: of 240 so many live at a time as a pool has. */
+START_TEST(threads_that_come_and_go_are_counted_as_they_live)
+{
+    setup();
+    for (int k = 0; k < ROUNDS; k++)
+        for (int i = 0; i < THREADS; i++) {
+            char name[20];
+            (void)snprintf(name, sizeof name, "handler-%d", i);
+            thread_id t = builder_thread(&b, PID + 1 + k * THREADS + i, name);
+            profile_get_thread(b.p, t)->start_ns = (int64_t)k * ROUND_MS * NS_PER_MS;
+            builder_run(&b, t,
+                        i < 2 ? SERVE "handle@/src/a.py:5:6 > " ASKS
+                              : SERVE "handle@/src/a.py:5:6 > " WAITS,
+                        ROUND_MS, 0);
+            profile_end_thread(b.p, t, (int64_t)(k + 1) * ROUND_MS * NS_PER_MS);
+            profile_get_thread(b.p, t)->ended = true;
+        }
+    judge((int64_t)ROUNDS * ROUND_MS);
+    ck_assert(is_said("On average 4.0 of 6 handler threads wait in take a.py:9 > condition, and "
+                      "2.0 are past that"));
+    teardown();
+}
+END_TEST
 
 START_TEST(who_waits_for_what_a_few_have_is_told)
 {
@@ -236,7 +261,8 @@ START_TEST(who_waits_for_a_client_has_nothing)
 }
 END_TEST
 
-CHECK_MAIN("findings_exhausted", 20, who_waits_for_a_client_has_nothing, idle_workers_hide_nobody,
+CHECK_MAIN("findings_exhausted", 20, threads_that_come_and_go_are_counted_as_they_live,
+           who_waits_for_a_client_has_nothing, idle_workers_hide_nobody,
            who_is_kept_by_others_is_not_told, who_waits_for_what_a_few_have_is_told,
            what_a_library_has_few_of_is_told, processes_take_turns_too,
            idle_workers_wait_for_nobody)
