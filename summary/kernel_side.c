@@ -326,8 +326,10 @@ static const struct thread_group *who_asks(const struct judgement *s,
     size_t n = 0;
     struct intervals waits = {.n = 0};
     for (struct waits_at w = waits_at(s, group, node); waits_at_next(&w);)
-        intervals_add_run(&waits, w.run);
+        if (!w.thread->n_folded)
+            intervals_add_run(&waits, w.run);
     intervals_unite(&waits);
+    intervals_keep_exact(&waits, s->p);
     for (size_t i = 0; i < s->g->n; i++)
         if (asks_for(s, group, &waits, &s->g->items[i])) {
             found = &s->g->items[i];
@@ -395,9 +397,11 @@ static struct partner partner_of(const struct judgement *s, const struct thread_
     struct partner_sums sums = {.by_group = xcalloc(s->g->n, sizeof(int64_t))};
     for (struct waits_at w = waits_at(s, group, node); waits_at_next(&w);) {
         add_partner_of(s, w.run, &sums);
-        intervals_add_run(ret_waits, w.run);
+        if (!w.thread->n_folded)
+            intervals_add_run(ret_waits, w.run);
     }
     intervals_unite(ret_waits);
+    intervals_keep_exact(ret_waits, s->p);
     const struct partner ret = partner_of_sums(s, &sums);
     free(sums.by_group);
     return ret;
@@ -408,7 +412,7 @@ void add_what_it_does(const struct judgement *s, const struct thread_group *grou
 {
     struct intervals waits = {0};
     const struct partner other = partner_of(s, group, node, &waits);
-    if (other.group && other.group != group && !other.group->mixed &&
+    if (waits.n && other.group && other.group != group && !other.group->mixed &&
         other.group->threads[0]->thread->process.ix != group->threads[0]->thread->process.ix) {
         const struct mutual m = mutual_of(s, group, other.group, &waits);
         if (other.one) {
@@ -444,7 +448,7 @@ static double waits_while(const struct judgement *s, const struct thread_group *
             open_ns += intervals_both_ns(&waits, open);
             waits.n = 0;
         }
-        if (!is_held_elsewhere(s, group, w.run))
+        if (!is_held_elsewhere(s, group, w.run) && !w.thread->n_folded)
             intervals_add_run(&waits, w.run);
         all_ns += w.run->weights.wall_ns;
     }

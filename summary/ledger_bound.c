@@ -1,5 +1,6 @@
 #include "summary/ledger_bound.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/minmax.h"
@@ -52,8 +53,8 @@ static int64_t bound_of(const struct groups *g, const struct ledger *l,
     int64_t there_ns = place_ns(group, &row->place);
     int64_t waits_ns = l->wall_ns - l->idle_ns - l->leader->cpu_ns - l->leader->runqueue_ns;
     int64_t own_ns = group == l->leader ? there_ns : 0;
-    int64_t most_ns = (int64_t)l->leader->n_threads * there_ns;
-    return max_i64(row->ns, min_i64(most_ns, waits_ns + own_ns));
+    double most_ns = (double)l->leader->n_threads * (double)there_ns;
+    return max_i64(row->ns, (int64_t)fmin(most_ns, (double)(waits_ns + own_ns)));
 }
 
 void ledger_set_bounds(const struct groups *g, struct ledger *l)

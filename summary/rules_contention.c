@@ -126,7 +126,7 @@ static bool waits_untimed(const struct judgement *s, const struct profile_thread
 static bool got_it(const struct judgement *s, const struct profile_thread *t,
                    const struct place *at)
 {
-    for (size_t k = 1; k < t->n_runs; k++)
+    for (size_t k = 1; k < t->n_runs && !t->n_folded; k++)
         if (t->runs[k].state != RUN_MISSED && !waits_untimed(s, t, &t->runs[k], at) &&
             waits_untimed(s, t, &t->runs[k - 1], at))
             return true;
@@ -191,7 +191,7 @@ static void add_held_times(const struct judgement *s, const struct thread_group 
 {
     for (size_t i = 0; i < group->n; i++) {
         const struct profile_thread *t = group->threads[i]->thread;
-        for (size_t k = 0; k < t->n_runs; k++) {
+        for (size_t k = 0; k < t->n_runs && !t->n_folded; k++) {
             const struct run *run = &t->runs[k];
             size_t by = 0;
             if (!is_wait_for(s, t, run, at))
@@ -239,6 +239,7 @@ static void add_what_they_do(const struct judgement *s, const struct thread_grou
     for (size_t i = 0; i < c->n_holders; i++) {
         const struct profile_thread *holder = c->holders[i].thread;
         intervals_unite(&held[i]);
+        intervals_keep_exact(&held[i], s->p);
         struct intervals all = held[i];
         held[i] = without_own_waits(s, at, holder, &all);
         intervals_release(&all);

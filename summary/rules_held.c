@@ -21,6 +21,8 @@ static size_t place_of_holder(const struct judgement *s, const struct held_wait 
     const struct profile_thread *holder =
         held_wait_is(s, run, w->kinds) ? holders_thread(s->holders, run) : NULL;
     size_t i = 0;
+    if (!holder || groups_of(s->g, holder) != w->holder)
+        return w->holder->n;
     while (i < w->holder->n && w->holder->threads[i]->thread != holder)
         i++;
     return i;
@@ -43,6 +45,7 @@ static struct intervals *tally_held(const struct judgement *s, const struct thre
     tally_init(ret, s->g->tree, TALLY_ALL);
     for (size_t i = 0; i < w->holder->n; i++) {
         intervals_unite(&held[i]);
+        intervals_keep_exact(&held[i], s->p);
         if (held[i].n)
             tally_add(ret, w->holder->threads[i]->thread, held[i].items, held[i].n);
     }

@@ -76,10 +76,8 @@ static void tell(const struct thread_group *group, double share, double joins,
                  const struct call_path *path, struct finding *f)
 {
     struct text words = {0};
-    text_addf(&words, "%s spends ", group->noun);
-    add_percent(&words, share);
-    text_addf(&words, " of its time starting threads%s, ",
-              joins > 0 ? " and waiting for their ends" : "");
+    add_opening(group, "spend", share, &words);
+    text_addf(&words, " starting threads%s, ", joins > 0 ? " and waiting for their ends" : "");
     add_place(&words, path);
     if (joins > 0) {
         text_add(&words, ": ");
@@ -106,7 +104,7 @@ static int64_t kept_ns(const struct judgement *s, const struct profile_thread *t
     const struct profile_thread *holder = holders_thread(s->holders, run);
     struct interval wait = interval_of_run(run);
     int64_t ns = 0;
-    if (!holder || holder == thread || holder->n_folded)
+    if (!holder || holder == thread || holder->n_folded || thread->n_folded)
         return 0;
     for (struct run_parts p = run_parts_of(holder, &wait, 1); run_parts_next(&p);)
         if (is_in_own_code(s->g->tree, call_tree_of(s->g->tree, p.run->at)))
