@@ -159,10 +159,11 @@ static void remove_part(const struct growing_file *g)
     }
 }
 
+/* The process is killed first: it would publish what it has once the pipe is closed. */
 static void drop(struct growing_file *g)
 {
-    be_over(g);
     kill_process(g);
+    be_over(g);
     remove_part(g);
 }
 
@@ -329,7 +330,8 @@ int growing_file_end(struct growing_file *g, const struct profile *p, bool (*can
     if (g->over)
         return -EPIPE;
     bool sent = send_rest(g, p, cancelled);
-    while (sent && !g->over && !g->closed && !cancelled() && !hear(g, LOOK_MS, &a))
+    while (sent && !g->over && !g->closed && !cancelled() &&
+           (!hear(g, LOOK_MS, &a) || a.kind == SINK_OPENED))
         ;
     if (cancelled() && !is_done(&a)) {
         drop(g);
@@ -353,6 +355,15 @@ void growing_file_remove(struct growing_file *g)
 {
     if (g && g->path)
         drop(g);
+}
+
+const char *growing_file_keep(struct growing_file *g)
+{
+    if (!g || !g->path || g->over || !g->opened)
+        return NULL;
+    be_over(g);
+    await_end(g);
+    return access(g->part, F_OK) == 0 ? g->part : g->path;
 }
 
 struct growing_file *growing_file_free(struct growing_file *g)

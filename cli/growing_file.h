@@ -29,6 +29,9 @@ void growing_file_look(struct growing_file *g, struct recording *r);
  * was told: the file is to be written as others are. */
 int growing_file_end(struct growing_file *g, const struct profile *p, bool (*cancelled)(void),
                      int64_t *ret_bytes, bool *ret_kept, struct err *err);
+/* What was to be written anew found no room: the process ends the file as if wallspy were killed,
+ * which takes a second at most.  Returns its path, borrowed; NULL: there is no such file. */
+const char *growing_file_keep(struct growing_file *g);
 /* The whole recording was written otherwise: what has grown is in the way. */
 void growing_file_remove(struct growing_file *g);
 /* Drops the file, if growing_file_end() was not called.  NULL is fine; returns NULL. */

@@ -463,13 +463,16 @@ static char *write_elsewhere(const struct writing *w, const struct file *file)
     const char *temporary = getenv("TMPDIR");
     const char *const folders[] = {".", temporary && *temporary ? temporary : "/tmp"};
     char *written = NULL;
+    char number[24] = ""; /* several may have one format */
+    if (file > w->outputs->files)
+        (void)snprintf(number, sizeof number, "-%zu", (size_t)(file - w->outputs->files) + 1);
     for (size_t i = 0; i < sizeof folders / sizeof *folders && !written; i++) {
         struct err unused = {0};
         struct export_notes notes;
         struct output_target other;
         int64_t bytes;
         bool kept;
-        char *path = xasprintf("%s/wallspy.%d%s%s", folders[i], getpid(),
+        char *path = xasprintf("%s/wallspy.%d%s%s%s", folders[i], getpid(), number,
                                target->exporter->suffixes[0], target->gzip ? ".gz" : "");
         if (output_plan(&other, path, target->exporter->name, true, &unused) == 0) {
             if (try_file(w, file, &other, &notes, &bytes, &kept, &unused) == 0)
@@ -491,10 +494,13 @@ static void note_written(const struct writing *w, const char *path)
     free(full);
 }
 
+/* GREW: what was to be written anew is there as it has grown, too. */
 static void say_failed(const struct writing *w, const struct file *file, const struct err *err,
-                       bool kept)
+                       bool kept, bool grew)
 {
     char *path = w->last && !kept ? write_elsewhere(w, file) : NULL;
+    const char *grown = !path && grew ? growing_file_keep(w->outputs->growing) : NULL;
+    path = grown ? xstrdup(grown) : path;
     if (path)
         terminal_error("%s. The recording is in %s.", err->text, path);
     else
@@ -520,7 +526,7 @@ static int write_file(const struct writing *w, const struct file *file,
     if (error == -ECANCELED)
         terminal_info("discarded, as asked: nothing was written");
     else if (error < 0)
-        say_failed(w, file, &err, kept);
+        say_failed(w, file, &err, kept, grew);
     else if (target->descriptor < 0)
         outputs_say_written(target, bytes, profile_end_ns(w->p));
     if (error == 0 && !target->in_place)

@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 import time
 import unittest
+import unittest.mock
 
 from support.chance import SEED, rounds
 from support.cases import FolderTest
@@ -90,6 +91,25 @@ class GrowingTest(FolderTest):
                     f"SELECT count(*) FROM run WHERE {column} NOT IN (SELECT id FROM {table})")
                     .fetchone()[0], 0, column)
             return file.execute("SELECT value FROM meta WHERE key = 'end_ns'").fetchone()[0] / 1e9
+
+    def small_disk(self):
+        """A folder with 10 MB of room; None: there can be none here."""
+        folder = tempfile.mkdtemp(dir=os.getcwd())
+        mounted = IS_ROOT and subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", "size=10m", "none", folder], check=False,
+            stderr=subprocess.DEVNULL).returncode == 0
+        if not mounted:
+            skip_part("full-disk", "no file system of any size can be mounted here")
+            return None
+        self.addCleanup(subprocess.run, ["umount", "-l", folder], check=False)
+        return folder
+
+    def fill(self, folder):
+        other = os.open(os.path.join(folder, "other"), os.O_WRONLY | os.O_CREAT)
+        self.addCleanup(os.close, other)
+        with contextlib.suppress(OSError):
+            while os.write(other, b"x" * 4096):
+                pass
 
     def report(self, path):
         done = call([programs["wallspy"], "report", path])
@@ -259,21 +279,12 @@ class Grows(GrowingTest):
         self.assertGreater(self.check_sums("run.wallspy", 1), 3.5)
 
     def test_a_full_disk_keeps_what_there_is(self):
-        folder = tempfile.mkdtemp(dir=".")
-        mounted = IS_ROOT and subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", "size=10m", "none", folder], check=False,
-            stderr=subprocess.DEVNULL).returncode == 0
-        if not mounted:
-            skip_part("full-disk", "no file system of any size can be mounted here")
+        folder = self.small_disk()
+        if not folder:
             return
-        self.addCleanup(subprocess.run, ["umount", "-l", folder], check=False)
         growing = self.grow(folder)
         growing.wait_until(COMMITTED_S)
-        other = os.open(os.path.join(folder, "other"), os.O_WRONLY | os.O_CREAT)
-        self.addCleanup(os.close, other)
-        with contextlib.suppress(OSError):
-            while os.write(other, b"x" * 4096):
-                pass
+        self.fill(folder)
         growing.wait_until(COMMITTED_S + 4)
         self.check_sums(growing.part, 0)
         growing.process.send_signal(signal.SIGINT)
@@ -325,6 +336,24 @@ class Ring(GrowingTest):
             os.kill(pid, signal.SIGKILL)
         growing.ends()
         self.assertIn("This is its last 2.0 s.", self.report("run.wallspy"))
+        assert_unharmed(growing.target)
+
+    def test_a_full_disk_at_the_end_keeps_what_has_grown(self):
+        """There is no room for the ring anew, here or elsewhere."""
+        folder = self.small_disk()
+        if not folder:
+            return
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(folder)
+        with unittest.mock.patch.dict(os.environ, TMPDIR=folder):
+            growing = self.grow(".", "--ring", f"{self.KEPT_S}s")
+        growing.wait_until(4)
+        self.fill(folder)
+        growing.process.send_signal(signal.SIGINT)
+        said = growing.ends()
+        self.assertEqual(growing.process.returncode, 1, said)
+        self.assertRegex(said, r"No space left on device\. The recording is in \S*run\.wallspy")
+        self.report("run.wallspy")
         assert_unharmed(growing.target)
 
     def test_a_short_one_has_all(self):
