@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "symbolizer/demangle.h"
+#include "target/elf_strings.h"
 
 enum { MAX_NAME_BYTES = 64 << 10 };
 
@@ -14,7 +15,7 @@ static const char *name_of(Elf *elf, const GElf_Sym *sym, size_t names, uint64_t
     if (GELF_ST_TYPE(sym->st_info) != STT_OBJECT || !defined || elf_addr < sym->st_value ||
         elf_addr - sym->st_value >= sym->st_size)
         return NULL;
-    const char *name = elf_strptr(elf, names, sym->st_name);
+    const char *name = elf_string(elf, names, sym->st_name);
     return name && *name && strnlen(name, MAX_NAME_BYTES) < MAX_NAME_BYTES ? name : NULL;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "target/elf_strings.h"
 
 static Elf_Data *find_section(Elf *elf)
 {
@@ -16,7 +17,7 @@ static Elf_Data *find_section(Elf *elf)
     for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
         GElf_Shdr header;
         const char *name =
-            gelf_getshdr(scn, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
+            gelf_getshdr(scn, &header) ? elf_string(elf, names, header.sh_name) : NULL;
         if (name && header.sh_type == SHT_PROGBITS && str_eq(name, ".gnu_debugdata"))
             return elf_rawdata(scn, NULL);
     }

@@ -8,6 +8,7 @@
 #include "arch/insn.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "target/elf_strings.h"
 
 enum {
     STUB_BYTES = 16,
@@ -35,7 +36,7 @@ static void add_slots(struct map *slots, Elf *elf, Elf_Scn *scn, const GElf_Shdr
         if ((type != ELF_JUMP_SLOT && type != ELF_GLOB_DAT) || GELF_R_SYM(r.r_info) > INT32_MAX ||
             !gelf_getsym(symbols, (int)GELF_R_SYM(r.r_info), &sym))
             continue;
-        const char *name = elf_strptr(elf, symbols_header.sh_link, sym.st_name);
+        const char *name = elf_string(elf, symbols_header.sh_link, sym.st_name);
         if (name && *name)
             map_put(slots, r.r_offset, (uintptr_t)name);
     }
@@ -66,7 +67,7 @@ static void visit_stubs(const struct map *slots, Elf_Scn *scn, const GElf_Shdr *
 
 static bool is_plt(Elf *elf, size_t names, const GElf_Shdr *header)
 {
-    const char *name = elf_strptr(elf, names, header->sh_name);
+    const char *name = elf_string(elf, names, header->sh_name);
     return header->sh_type == SHT_PROGBITS && name && str_starts(name, ".plt");
 }
 

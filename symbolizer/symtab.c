@@ -12,6 +12,7 @@
 #include "base/search.h"
 #include "symbolizer/plt.h"
 #include "symbolizer/ranges.h"
+#include "target/elf_strings.h"
 
 enum {
     MAX_UNDERSCORES = 15,
@@ -120,7 +121,7 @@ static void add_symbol(struct symtab *t, Elf *elf, const GElf_Sym *sym, size_t n
         s.end = UINT64_MAX;
     if (!is_code_type(type) || !defined || !matters(t, &s))
         return;
-    s.name = elf_strptr(elf, names, sym->st_name);
+    s.name = elf_string(elf, names, sym->st_name);
     if (!s.name || !*s.name || str_starts(s.name, ".L") ||
         strnlen(s.name, MAX_NAME_BYTES) == MAX_NAME_BYTES || (s.open && is_mangled(s.name)))
         return;

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "target/elf_file_private.h"
+#include "target/elf_strings.h"
 
 enum {
     MAX_NAME_BYTES = 4096, /* of a symbol; LLVM's longest has 657 */
@@ -92,7 +93,7 @@ int elf_file_section(struct elf_file *f, const char *name, struct addr_range *re
         GElf_Shdr h;
         if (!gelf_getshdr(scn, &h))
             continue;
-        const char *s = elf_strptr(f->elf, names, h.sh_name);
+        const char *s = elf_string(f->elf, names, h.sh_name);
         if (s && str_eq(s, name)) {
             *ret = (struct addr_range){h.sh_addr, h.sh_size};
             return 0;
@@ -199,7 +200,7 @@ static uint64_t unpacked_bytes(Elf *elf, size_t names, Elf_Scn *scn)
         return 0;
     if (header.sh_flags & SHF_COMPRESSED)
         return gelf_getchdr(scn, &packed) ? packed.ch_size : UINT64_MAX;
-    const char *name = elf_strptr(elf, names, header.sh_name);
+    const char *name = elf_string(elf, names, header.sh_name);
     const Elf_Data *data = name && str_starts(name, ".zdebug") ? elf_rawdata(scn, NULL) : NULL;
     uint64_t bytes = 0;
     if (!data || !data->d_buf || data->d_size < HEADER_BYTES ||

@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/minmax.h"
 #include "base/search.h"
+#include "target/elf_strings.h"
 #include "unwinder/cfi_program.h"
 
 enum { MAX_LISTED_BYTES = 1 << 26, MAX_UNPACKED_BYTES = 1 << 26 };
@@ -116,7 +117,7 @@ static Elf_Scn *find_section(Elf *elf, const char *name, GElf_Shdr *ret)
     if (elf_getshdrstrndx(elf, &names) < 0)
         return NULL;
     for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
-        const char *s = gelf_getshdr(scn, ret) ? elf_strptr(elf, names, ret->sh_name) : NULL;
+        const char *s = gelf_getshdr(scn, ret) ? elf_string(elf, names, ret->sh_name) : NULL;
         if (s && strcmp(s, name) == 0)
             return scn;
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "arch/elf_machine.h"
+#include "target/elf_strings.h"
 
 /* How far into a called function a tail jump is looked for.  Such functions are short, and the
  * code beyond may be another function. */
@@ -99,7 +100,7 @@ static enum slot_kind relocated(struct modules *modules, struct module *holder, 
     if (!symbols || !gelf_getshdr(symbols, &symbols_header) ||
         !gelf_getsym(elf_getdata(symbols, NULL), (int)GELF_R_SYM(rel->r_info), &symbol))
         return SLOT_UNKNOWN;
-    const char *name = elf_strptr(elf, symbols_header.sh_link, symbol.st_name);
+    const char *name = elf_string(elf, symbols_header.sh_link, symbol.st_name);
     if (!name || !*name)
         return SLOT_UNKNOWN;
     struct module *callee = modules_find(modules, near);

@@ -14,6 +14,7 @@
 
 #include "base/text.h"
 #include "target/elf_guard.h"
+#include "target/elf_strings.h"
 #include "target/maps.h"
 #include "target/mem.h"
 #include "tests/support/check_main.h"
@@ -244,6 +245,35 @@ START_TEST(many_sections_cost_no_more_than_one)
 }
 END_TEST
 
+/* elf_strptr() would unpack the names, however many they are. */
+START_TEST(packed_names_are_none)
+{
+    static _Alignas(8) char bytes[1 << 18];
+    size_t names;
+    make_copy("libplugin.so");
+    FILE *file = fopen(copy, "re");
+    ck_assert_ptr_nonnull(file);
+    size_t len = fread(bytes, 1, sizeof bytes, file);
+    (void)fclose(file);
+    Elf *elf = elf_memory(bytes, len);
+    ck_assert_int_eq(elf_getshdrstrndx(elf, &names), 0);
+    for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
+        GElf_Shdr h;
+        ck_assert_ptr_nonnull(gelf_getshdr(scn, &h));
+        ck_assert_str_eq(elf_string(elf, names, h.sh_name), elf_strptr(elf, names, h.sh_name));
+    }
+    ck_assert_ptr_null(elf_string(elf, names, SIZE_MAX));
+    (void)elf_end(elf);
+    Elf64_Ehdr *head = (Elf64_Ehdr *)(void *)bytes;
+    Elf64_Shdr *sections = (Elf64_Shdr *)(void *)(bytes + head->e_shoff);
+    sections[names].sh_flags |= SHF_COMPRESSED;
+    elf = elf_memory(bytes, len);
+    ck_assert_ptr_null(elf_string(elf, names, sections[names].sh_name));
+    (void)elf_end(elf);
+    drop_copy();
+}
+END_TEST
+
 START_TEST(random_damage_does_no_harm)
 {
     make_copy("libplugin.so");
@@ -459,8 +489,9 @@ END_TEST
 
 CHECK_MAIN("elf_file", 60, every_build_of_a_library_gives_its_symbols, sections_and_segments,
            reads_stay_within_the_segments, without_section_headers_symbols_and_build_id_remain,
-           what_is_no_program_is_refused, many_sections_cost_no_more_than_one,
-           random_damage_does_no_harm, the_vdso_comes_from_memory_with_its_sections,
-           libc_from_memory_is_as_from_its_file, images_share_what_they_may_take,
-           images_do_not_count_as_data, memory_without_an_elf_file_is_refused,
-           a_file_cut_short_while_open_reads_as_zeros, other_bus_errors_still_end_the_process)
+           what_is_no_program_is_refused, packed_names_are_none,
+           many_sections_cost_no_more_than_one, random_damage_does_no_harm,
+           the_vdso_comes_from_memory_with_its_sections, libc_from_memory_is_as_from_its_file,
+           images_share_what_they_may_take, images_do_not_count_as_data,
+           memory_without_an_elf_file_is_refused, a_file_cut_short_while_open_reads_as_zeros,
+           other_bus_errors_still_end_the_process)
