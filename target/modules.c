@@ -184,6 +184,8 @@ static struct module_entry *add_entry(struct modules *m, const struct module_can
     return e;
 }
 
+/* C's entry; NULL: there are MAX_MODULES, as of a program that maps a library anew again and again,
+ * and it counts as a mapping that is left out. */
 static struct module_entry *intern(struct modules *m, const struct module_candidate *c)
 {
     uint64_t hash = hash_u64(c->mapping->start) ^ hash_u64(c->mapping->inode);
@@ -191,6 +193,10 @@ static struct module_entry *intern(struct modules *m, const struct module_candid
         index_find(&m->by_place, hash, m->entries, sizeof *m->entries, is_same_place, c);
     if (item != INDEX_NONE)
         return m->entries[item];
+    if (m->n >= MAX_MODULES) {
+        m->maps.cut = true;
+        return NULL;
+    }
     struct module_entry *e = add_entry(m, c);
     index_add(&m->by_place, hash, e->module.id);
     return e;
@@ -260,7 +266,9 @@ int modules_refresh(struct modules *m)
         struct module_candidate c;
         if (m->maps.items[i].start < end || !find_candidate(m, i, &c))
             continue;
-        activate(m, intern(m, &c), &c);
+        struct module_entry *e = intern(m, &c);
+        if (e)
+            activate(m, e, &c);
         end = c.end;
     }
     m->generation = m->maps.generation;

@@ -8,7 +8,8 @@
 #include "target/module_open.h"
 #include "target/modules.h"
 
-enum { MAX_JIT_LISTS = 8 }; /* each copy of LLVM has one */
+enum { MAX_JIT_LISTS = 8 };                         /* each copy of LLVM has one */
+enum { MAX_MODULES = MAX_JIT_OBJECTS + (1 << 16) }; /* each is kept until the end */
 
 /* A module as users see it, and what only these files know of it. */
 struct module_entry {

@@ -28,16 +28,19 @@ static struct callee_known callee_of(struct walk *w, uint64_t return_addr, uint6
 {
     enum { KIND_BITS = 2, MAX_KNOWN = 1 << 16, MODULE_SHIFT = 48, CALLEE_WORK = 256 };
     const struct module *module = modules_find(w->modules, near);
-    /* Not below 2^48, where walk_recover_fp()'s are. */
-    uint64_t key = return_addr ^ (uint64_t)(module ? module->id + 2 : 1) << MODULE_SHIFT;
+    /* Not below 2^48, where walk_recover_fp()'s are: of modules beyond nothing is remembered. */
+    uint64_t of_module = module ? module->id + UINT64_C(2) : 1;
+    bool fits = of_module >> (64 - MODULE_SHIFT) == 0;
+    uint64_t key = return_addr ^ of_module << MODULE_SHIFT;
     uint64_t known;
-    if (!map_get(w->call_targets, key, &known)) {
+    if (!fits || !map_get(w->call_targets, key, &known)) {
         struct callee_known found = find_callee(w, return_addr, near);
         known = (found.target << 1 | found.jumps_on) << KIND_BITS | found.callee;
         w->work += found.callee == CALLEE_ANY ? 0 : CALLEE_WORK; /* a file's relocations */
         if (w->call_targets->n >= MAX_KNOWN)
             map_clear(w->call_targets);
-        map_put(w->call_targets, key, known);
+        if (fits)
+            map_put(w->call_targets, key, known);
     }
     return (struct callee_known){
         .callee = (enum callee)(known & ((1U << KIND_BITS) - 1)),
