@@ -321,8 +321,11 @@ static void cut_thread(struct profile_thread *t, const struct cutting *c, struct
     sums.switches[1] = sum_switches(t);
     double time = lived_ns > 0 ? (double)(t->end_ns - t->start_ns) / lived_ns : 1;
     struct parts parts = parts_of(&sums, time);
+    uint64_t own = min_u64(t->own_switches, t->usage.voluntary); /* they are in no run */
+    t->usage.voluntary -= own;
     cut_usage(&t->usage, &parts);
-    t->own_switches = part_of(t->own_switches, time);
+    t->own_switches = part_of(own, time);
+    t->usage.voluntary += t->own_switches;
     for (int i = 0; i < 2; i++) {
         of_process->cpu[i] += sums.cpu[i];
         of_process->faults[i] += sums.faults[i];

@@ -141,6 +141,25 @@ START_TEST(parts_add_up_to_the_whole)
 }
 END_TEST
 
+/* Main's 60 switches are in its wait, which begins after 4 s; those of wallspy's stops are in no
+ * run. */
+START_TEST(switches_of_stops_are_cut_apart)
+{
+    struct profile_cut done;
+    struct profile *p = make();
+    struct profile_thread *t = profile_get_thread(p, (thread_id){1});
+    t->usage.voluntary = 3060;
+    t->own_switches = 3000;
+    t->runs[1].weights.events.switches = 60;
+    profile_cut(p, 0, 5 * S, &done);
+    t = profile_get_thread(p, (thread_id){1});
+    ck_assert_int_eq(t->tid, MAIN);
+    ck_assert_uint_eq(t->own_switches, 1500);
+    ck_assert_uint_eq(t->usage.voluntary, 1500 + 10);
+    profile_free(p);
+}
+END_TEST
+
 START_TEST(the_whole_stays_as_it_is)
 {
     struct profile_cut done;
@@ -246,7 +265,8 @@ START_TEST(coarse_time_is_told_and_exact_time_stays_exact)
 }
 END_TEST
 
-CHECK_MAIN("cut", 4, runs_are_clipped_and_threads_without_time_left_out,
+CHECK_MAIN("cut", 4, switches_of_stops_are_cut_apart,
+           runs_are_clipped_and_threads_without_time_left_out,
            counts_are_the_kernels_between_its_marks, between_two_marks_the_samples_tell,
            parts_add_up_to_the_whole, the_whole_stays_as_it_is,
            what_has_no_marks_is_scaled_and_the_origin_moves,
