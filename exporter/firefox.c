@@ -298,9 +298,11 @@ static void write_samples(struct document *d, const struct path_timeline *l)
     for (size_t i = 0; i < l->n; at_ns += l->segments[i++].ns)
         json_number(j, ms(at_ns));
     json_end_array(j);
-    key_array(d, "weight");
-    for (size_t i = 0; i < l->n; i++)
-        json_number(j, ms(l->segments[i].ns));
+    key_array(d, "weight"); /* up to the next time, which is of whole microseconds */
+    at_ns = 0;
+    for (size_t i = 0; i < l->n; at_ns += l->segments[i++].ns)
+        json_number(j, ms((at_ns + l->segments[i].ns) / NS_PER_US * NS_PER_US -
+                          at_ns / NS_PER_US * NS_PER_US));
     json_end_array(j);
     json_string_field(j, "weightType", "tracing-ms");
     key_array(d, "threadCPUDelta"); /* since the sample before */
