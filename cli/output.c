@@ -157,6 +157,12 @@ static int open_in_place(struct output *out)
         r = open_special(out);
     if (r == 0 && (out->fd < 0 || fstat(out->fd, &st) < 0))
         r = -errno;
+    /* It was none when the recording began: somebody has put a file, or a link to one, there. */
+    if (r == 0 && out->target->descriptor < 0 && S_ISREG(st.st_mode)) {
+        close(out->fd);
+        out->fd = -1;
+        r = -EEXIST;
+    }
     out->may_wait = r == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || S_ISCHR(st.st_mode));
     return r;
 }

@@ -75,6 +75,25 @@ static int write_text(const char *path, const char *text, output_cancelled cance
     return r;
 }
 
+/* Somebody else may have put it there meanwhile, or a link to another one. */
+START_TEST(a_file_in_the_place_of_a_fifo_is_not_written)
+{
+    struct err err = {0};
+    struct output_target t;
+    struct output *out = NULL;
+    enter_folder();
+    ck_assert_int_eq(mkfifo("a.folded", 0600), 0);
+    ck_assert_int_eq(output_plan(&t, "a.folded", "folded", false, &err), 0);
+    ck_assert_int_eq(unlink("a.folded"), 0);
+    put_file("b.txt", "old");
+    ck_assert_int_eq(symlink("b.txt", "a.folded"), 0);
+    ck_assert_int_eq(output_begin(&out, &t, NULL, &err), -EEXIST);
+    expect_file("b.txt", "old");
+    output_target_release(&t);
+    leave_folder(2);
+}
+END_TEST
+
 START_TEST(a_file_appears_whole)
 {
     enter_folder();
@@ -429,8 +448,8 @@ START_TEST(a_file_that_cannot_be_given_away_is_written_all_the_same)
 }
 END_TEST
 
-CHECK_MAIN("output", 20, a_file_appears_whole, a_private_file_stays_private,
-           the_older_file_survives, a_cancelled_write_leaves_nothing,
+CHECK_MAIN("output", 20, a_file_in_the_place_of_a_fifo_is_not_written, a_file_appears_whole,
+           a_private_file_stays_private, the_older_file_survives, a_cancelled_write_leaves_nothing,
            a_link_stays_and_its_file_is_replaced, a_link_to_nothing_yet_stays,
            a_name_that_nobody_chose_replaces_nothing, root_follows_no_link_of_another_user,
            the_mode_of_another_users_file_is_not_inherited, a_descriptor_is_written_as_it_is,
