@@ -99,7 +99,7 @@ static void add_causes(const struct judgement *s, const struct thread_group *gro
     enum { MOST_ROUND_NS = NS_PER_MS, FEW_BYTES = 4 /* an eventfd(2) gives 8 */ };
     const struct profile_usage *u = &group->threads[0]->thread->usage;
     const double reads = rule_per_second(u->reads, s);
-    if ((int64_t)u->reads >= s->wall_ns / MOST_ROUND_NS && u->read_bytes >= u->reads &&
+    if (u->reads && (int64_t)u->reads >= s->wall_ns / MOST_ROUND_NS && u->read_bytes >= u->reads &&
         u->read_bytes / u->reads < FEW_BYTES) {
         const uint64_t bytes = u->read_bytes / u->reads;
         add_figure(f, "reads_per_s", reads);
