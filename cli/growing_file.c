@@ -82,17 +82,21 @@ struct growing_file *growing_file_start(void)
     return g;
 }
 
-/* Until it has let go of all that it has, but no longer than a second: its disk may hang. */
-static void await_end(struct growing_file *g)
+/* Until it has let go of all that it has, but no longer than a second: its disk may hang.  Does it
+ * say that the file is there? */
+static bool await_end(struct growing_file *g)
 {
-    struct sink_answer unused;
+    struct sink_answer a;
+    bool done = false;
     siginfo_t info = {0};
     int64_t end_ns = clock_now_ns() + GONE_NS;
     while (!g->closed && clock_now_ns() < end_ns)
-        (void)hear(g, LOOK_MS, &unused);
+        if (hear(g, LOOK_MS, &a))
+            done = a.kind == SINK_DONE;
     while (g->closed && !info.si_pid && clock_now_ns() < end_ns &&
            waitid(P_PID, (id_t)g->pid, &info, WEXITED | WNOHANG) == 0)
         (void)poll(NULL, 0, 1);
+    return done;
 }
 
 /* While its end of the pipe is open it lives, and no other process has its number. */
@@ -103,7 +107,7 @@ static void kill_process(struct growing_file *g)
         (void)syscall(SYS_pidfd_send_signal, g->pidfd, SIGKILL, NULL, 0);
     else if (!g->closed && poll(&from, 1, 0) == 0)
         (void)kill(g->pid, SIGKILL);
-    await_end(g);
+    (void)await_end(g);
 }
 
 static void close_pipe(struct growing_file *g)
@@ -339,7 +343,7 @@ int growing_file_end(struct growing_file *g, const struct profile *p, bool (*can
     }
     if (!g->over && is_done(&a)) {
         be_over(g);
-        await_end(g);
+        (void)await_end(g);
         *ret_bytes = a.number;
         *ret_kept = a.kind == SINK_KEPT;
         return a.kind == SINK_DONE ? 0 : err_set(err, a.error, "%s", a.words);
@@ -362,8 +366,8 @@ const char *growing_file_keep(struct growing_file *g)
     if (!g || !g->path || g->over || !g->opened)
         return NULL;
     be_over(g);
-    await_end(g);
-    return access(g->part, F_OK) == 0 ? g->part : g->path;
+    bool done = await_end(g);
+    return done ? g->path : access(g->part, F_OK) == 0 ? g->part : NULL;
 }
 
 struct growing_file *growing_file_free(struct growing_file *g)
@@ -373,7 +377,7 @@ struct growing_file *growing_file_free(struct growing_file *g)
     if (g->path && !g->over)
         drop(g);
     close_pipe(g);
-    await_end(g);
+    (void)await_end(g);
     close(g->pipes.from);
     if (g->pidfd >= 0)
         close(g->pidfd);

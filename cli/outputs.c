@@ -499,7 +499,7 @@ static void say_failed(const struct writing *w, const struct file *file, const s
                        bool kept, bool grew)
 {
     char *path = w->last && !kept ? write_elsewhere(w, file) : NULL;
-    const char *grown = !path && grew ? growing_file_keep(w->outputs->growing) : NULL;
+    const char *grown = !path && !kept && grew ? growing_file_keep(w->outputs->growing) : NULL;
     path = grown ? xstrdup(grown) : path;
     if (path)
         terminal_error("%s. The recording is in %s.", err->text, path);
