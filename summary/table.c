@@ -134,11 +134,12 @@ void table_init(struct table *t, const struct groups *g, size_t max_rows)
     size_t launch = active; /* behind idle ones only launchers come */
     while (launch < g->n && !g->items[launch].launches)
         launch++;
-    size_t for_idle = active < launch;
-    size_t launchers = min_u64(g->n - launch, max_rows - for_idle - 1);
+    size_t for_idle = active < g->n;
+    size_t room = max_rows - min_u64(max_rows, active + for_idle);
+    size_t launchers = launch > active ? min_u64(g->n - launch, room) : 0;
     size_t shown = active;
-    if (active + for_idle + launchers > max_rows)
-        shown = max_rows - for_idle - launchers - 1;
+    if (active + for_idle > max_rows)
+        shown = max_rows - for_idle - 1;
     *t = (struct table){.rows = xcalloc(max_rows, sizeof *t->rows),
                         .partial = profile_number(g->p, METRIC_STACKS_LEFT_OUT) > 0};
     for (size_t i = 0; i < shown; i++)
@@ -148,9 +149,9 @@ void table_init(struct table *t, const struct groups *g, size_t max_rows)
         t->rows[t->n - 1].others = list_groups(&g->items[shown], active - shown);
     }
     if (for_idle)
-        add_idle(t, &g->items[active], launch - active);
-    for (size_t i = 0; i < launchers; i++)
-        add_active(t, &g->items[launch + i]);
+        add_idle(t, &g->items[active], g->n - active - launchers);
+    for (size_t i = g->n - launchers; i < g->n; i++)
+        add_active(t, &g->items[i]);
 }
 
 void table_release(struct table *t)
