@@ -16,6 +16,11 @@
 
 enum { MAX_THREADS = 256, MAX_CHILDREN = 256 }; /* looked at for a process's children */
 
+static int64_t ns_of_ticks(uint64_t ticks, int64_t tick_ns)
+{
+    return ticks < (uint64_t)(INT64_MAX / tick_ns) ? (int64_t)ticks * tick_ns : INT64_MAX;
+}
+
 static bool read_process(pid_t pid, int64_t tick_ns, struct listed_process *ret)
 {
     char text[PROC_TEXT_BYTES];
@@ -23,10 +28,10 @@ static bool read_process(pid_t pid, int64_t tick_ns, struct listed_process *ret)
     ssize_t len = proc_read_text(pid, 0, "stat", text, sizeof text);
     if (len <= 0 || task_stat_parse(text, (size_t)len, &stat) < 0)
         return false;
-    uint64_t ticks = stat.user_ticks + stat.system_ticks;
     *ret = (struct listed_process){
         .pid = (uint64_t)pid, .ppid = (uint64_t)stat.ppid, .start_ticks = stat.start_ticks};
-    ret->cpu_ns = ticks < (uint64_t)(INT64_MAX / tick_ns) ? (int64_t)ticks * tick_ns : INT64_MAX;
+    ret->cpu_ns = ns_of_ticks(stat.user_ticks + stat.system_ticks, tick_ns);
+    ret->children_ns = ns_of_ticks(stat.children_ticks, tick_ns);
     memcpy(ret->comm, stat.comm, sizeof ret->comm);
     return true;
 }

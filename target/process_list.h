@@ -12,6 +12,7 @@ struct listed_process {
     uint64_t pid, ppid;
     uint64_t start_ticks; /* with the pid it names a process for good */
     int64_t cpu_ns;       /* its CPU time so far */
+    int64_t children_ns;  /* that of its children which have ended and that it waited for */
     char comm[TASK_COMM_BYTES];
 };
 

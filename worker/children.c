@@ -11,6 +11,7 @@ enum {
     MAX_SEEN = 1 << 16, /* children with an entry each */
     MAX_DEPTH = 32,     /* of a tree of processes */
 };
+static const int64_t MOST_NS = INT64_MAX / 4; /* hostile figures do not overflow */
 
 /* No two processes have both alike. */
 static uint64_t child_key(const struct listed_process *p)
@@ -95,7 +96,10 @@ int64_t children_older_ns(const struct process_list *before, const struct proces
         if (child->ppid != (uint64_t)pid)
             continue;
         const struct listed_process *same = process_list_find(now, (pid_t)child->pid);
-        ns += same && same->start_ticks == child->start_ticks ? 0 : child->cpu_ns;
+        if (!same || same->start_ticks != child->start_ticks)
+            ns =
+                min_i64(ns + min_i64(child->cpu_ns, MOST_NS) + min_i64(child->children_ns, MOST_NS),
+                        MOST_NS);
     }
     return ns;
 }

@@ -102,9 +102,10 @@ START_TEST(what_ended_children_used_before_is_told_apart)
                                      process(40, 10, 8), process(50, 1, 16)};
     struct listed_process last[] = {process(10, 1, 1), process(30, 10, 5), process(40, 10, 9)};
     last[2].start_ticks++;
+    older[1].children_ns = 32; /* as a make's */
     const struct process_list before = {.items = older, .n = 5, .whole = true};
     struct process_list now = {.items = last, .n = 3, .whole = true};
-    ck_assert_int_eq(children_older_ns(&before, &now, 10), 2 + 8);
+    ck_assert_int_eq(children_older_ns(&before, &now, 10), 2 + 32 + 8);
     now.whole = false; /* 20 may be one that it lacks */
     ck_assert_int_eq(children_older_ns(&before, &now, 10), 0);
 }
