@@ -29,8 +29,8 @@ struct children {        /* zero-initialise */
 void children_look(struct children *c, size_t n, const struct process_list *before,
                    uint64_t began_ticks, struct process_list *now);
 /* The CPU time that children of PID which have ended had used before: those that BEFORE lists, and
- * NOW does not, if that is whole.  The kernel adds whole lives to what a parent's children used.  Of
- * children that nobody waited for, or that ended in a pause, it is too much. */
+ * NOW does not, if that is whole.  The kernel adds whole lives to what a parent's children used.
+ * Of children that nobody waited for, or that ended in a pause, it is too much. */
 int64_t children_older_ns(const struct process_list *before, const struct process_list *now,
                           pid_t pid);
 /* Tells P of C, the children of its process ID; PIDS has the recorded processes' pids as keys. */
