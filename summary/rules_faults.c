@@ -108,8 +108,18 @@ static int64_t forks_of(const struct judgement *s, const struct profile_thread *
     return ns;
 }
 
-/* May PROCESS have children that run its own program, as those of fork() without exec(), as far as
- * they were seen?  They are looked for once a second. */
+/* Did PROCESS fork children that ran its own program, as those of fork() without exec(), and ended?
+ * Those that were there from the beginning prove no fork, and their pages are copied by now. */
+static bool had_copies(const struct profile_process *process)
+{
+    bool had = false;
+    for (size_t i = 0; i < process->n_children; i++)
+        had |=
+            process->children[i].came_and_went && process->children[i].comm.ix == process->comm.ix;
+    return had;
+}
+
+/* May it have, as far as its children were seen?  They are looked for once a second. */
 static bool may_have_copies(const struct profile_process *process)
 {
     bool has = false;
@@ -118,7 +128,7 @@ static bool may_have_copies(const struct profile_process *process)
     return has || !process->n_children;
 }
 
-/* How long GROUP's threads fork.  RET_COPIES: they have children that share their pages. */
+/* How long GROUP's threads fork.  RET_COPIES: they have or had children that share their pages. */
 static int64_t forks_ns(const struct judgement *s, const struct thread_group *group,
                         bool *ret_copies)
 {
@@ -131,7 +141,7 @@ static int64_t forks_ns(const struct judgement *s, const struct thread_group *gr
             continue;
         int64_t thread_ns = forks_of(s, thread);
         ns += thread_ns;
-        *ret_copies |= thread_ns > 0;
+        *ret_copies |= thread_ns > 0 || had_copies(process);
     }
     return ns;
 }
