@@ -444,7 +444,7 @@ static double waits_while(const struct judgement *s, const struct thread_group *
     int64_t all_ns = 0;
     const struct profile_thread *of = NULL;
     for (struct waits_at w = waits_at(s, group, node); waits_at_next(&w); of = w.thread) {
-        if (w.thread != of) {
+        if (!of || w.thread != of) {
             open_ns += intervals_both_ns(&waits, open);
             waits.n = 0;
         }
