@@ -149,7 +149,9 @@ class Faults(HarmTest):
             self.assertIn("epoll_main", self.dump(target.pid))
             with Wallspy(target.pid, "-d", "1") as wallspy:
                 profile = wallspy.ends()
-            self.assertLess(profile.facts["stops"], 5)
+            # 1 on a quiet machine, 100 if each tick did.  A stop where others take the CPU may look
+            # like a move of the thread's own, and asks for another one.
+            self.assertLess(profile.facts["stops"], 25)
             # Who waits with its whole stack may be shown among the idle, which have no time line.
             self.assertIn("epoll_main", profile.frames)
             self.assertLess(profile.seconds("[truncated]"), 0.1, profile)
