@@ -19,7 +19,7 @@ import sys
 import tempfile
 
 from support.measure import EVEN, LATE, Amount, measured, require_seen
-from support.outcome import Skipped, end_with
+from support.outcome import end_with
 from support.wallspy import FULL_RATE, succeed
 
 SECONDS, RATE = 15, 100
@@ -76,8 +76,8 @@ def record_once(recorder, kind, program):
     unknown = shown.pop(0, 0)
     interval = 1 / facts["rate_hz"]
     put_off = facts.get("locks_put_off", 0) * interval / total
-    if put_off > PUT_OFF_MOST:
-        raise Skipped(f"not measurable here: {put_off:.0%} of the lock's readings cost too much")
+    require_seen(put_off <= PUT_OFF_MOST,
+                 f"{put_off:.0%} of the lock's readings cost too much")
     change = EVEN + min(1, facts.get("late_ticks", 0) * interval / total) * (LATE - EVEN)
     variance = 2 * n * change * interval**2
     print(f"{kind}: {n} waits, {total:.3f} s, by the recording {sum(shown.values()):.3f} s and "
