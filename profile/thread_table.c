@@ -20,6 +20,7 @@ enum {
     MOST_EVERY = 1 << 20,  /* windows, of which one is exact: some 100 days */
 };
 static const int64_t first_step_ns = NS_PER_S;
+static const int64_t most_newest_ns = INT64_C(600) * NS_PER_S; /* exact, where there is room */
 static const char others[] = "others";
 
 void thread_table_init(struct thread_table *t, size_t limit, struct strings *strings)
@@ -139,24 +140,44 @@ static size_t exact_bytes(const struct thread_table *t)
     return n * sizeof(struct run);
 }
 
+static size_t bytes_since(const struct thread_table *t, int64_t ns)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < t->n; i++)
+        for (size_t k = t->items[i].n_runs;
+             !t->items[i].n_folded && k && t->items[i].runs[k - 1].start_ns >= ns; k--)
+            n++;
+    return n * sizeof(struct run);
+}
+
+/* Half of the newest time stays exact, and a window of it at least. */
+static int64_t later_since_ns(const struct exact_time *e, int64_t newest_ns)
+{
+    int64_t half_ns = (newest_ns - e->since_ns) / 2;
+    return max_i64(e->since_ns, newest_ns - max_i64(half_ns, exact_window_ns()));
+}
+
 /* NONE: nothing is, but what comes. */
-static void thin_out_exact(struct exact_time *e, int64_t newest_ns, bool none)
+static void thin_out_windows(struct exact_time *e, int64_t newest_ns, bool none)
 {
     e->every = none || e->every > MOST_EVERY ? 0 : e->every * 2;
     if (!e->every)
         e->since_ns = newest_ns;
 }
 
-/* What is exact from now on: the newest time, and as many windows as a quarter of the limit has
- * room for. */
+/* What is exact from now on: of the newest time, which is asked for most, what a quarter of the
+ * limit has room for, and as many windows as an eighth has.  What is coarse stays so. */
 static void choose_exact(struct thread_table *t, int64_t newest_ns)
 {
     struct exact_time *e = &t->exact;
     if (!e->step_ns)
         *e = (struct exact_time){.step_ns = first_step_ns, .every = 1};
-    e->since_ns = e->every ? newest_ns - exact_window_ns() : newest_ns;
-    while (exact_bytes(t) > t->limit / 4 && e->every)
-        thin_out_exact(e, newest_ns, false);
+    e->since_ns = max_i64(e->since_ns, newest_ns - most_newest_ns);
+    while (newest_ns - e->since_ns > exact_window_ns() &&
+           bytes_since(t, e->since_ns) > t->limit / 4)
+        e->since_ns = later_since_ns(e, newest_ns);
+    while (exact_bytes(t) > t->limit / 8 * 3 && e->every)
+        thin_out_windows(e, newest_ns, false);
 }
 
 /* ---- a ring ---- */
@@ -218,8 +239,10 @@ static void coarsen(struct thread_table *t)
         int64_t step_s = t->exact.step_ns / NS_PER_S;
         if (step_s >= PLAIN_STEP_S && t->plain_wait)
             make_waits_plain(t);
-        if (step_s > PLAIN_STEP_S)
-            thin_out_exact(&t->exact, newest, step_s >= LAST_STEP_S);
+        if (step_s > PLAIN_STEP_S) {
+            t->exact.since_ns = later_since_ns(&t->exact, newest);
+            thin_out_windows(&t->exact, newest, step_s >= LAST_STEP_S);
+        }
         for (size_t i = 0; i < t->n; i++)
             join_runs(t, &t->items[i]);
         if (bytes(t) <= t->limit / 2)

@@ -1,9 +1,9 @@
 /* The threads of a profile and their time lines, within a bound.  At the bound the time lines
- * become coarser (runs.h), by steps of a second first, then of two, four and so on, but for some
- * windows of time, which have a quarter of the bound (exact_time.h).  Where more threads have ended
- * than may have a row each, those that ended first become one per process and name.  Of a ring
- * (ageing.h) the oldest time loses its order instead, and the ring gets shorter.  Private to
- * profile/. */
+ * become coarser (runs.h), by steps of a second first, then of two, four and so on, but for the
+ * newest time and for windows, which have three eighths of the bound (exact_time.h).  Where more
+ * threads have ended than may have a row each, those that ended first become one per process and
+ * name.  Of a ring (ageing.h) the oldest time loses its order instead, and the ring gets shorter.
+ * Private to profile/. */
 #pragma once
 
 #include "base/hash.h"

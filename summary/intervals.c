@@ -93,7 +93,7 @@ void intervals_keep_exact(struct intervals *all, const struct profile *p)
     for (size_t i = 0; i < all->n; i++)
         for (int64_t at_ns = all->items[i].start_ns, until_ns; at_ns < all->items[i].end_ns;
              at_ns = until_ns)
-            if (exact_time_has(exact, at_ns, &until_ns))
+            if (exact_time_samples(exact, profile_end_ns(p), at_ns, &until_ns))
                 intervals_join(&kept,
                                (struct interval){at_ns, min_i64(until_ns, all->items[i].end_ns)});
     free(all->items);

@@ -18,7 +18,7 @@ void intervals_add_run(struct intervals *all, const struct run *run);
 void intervals_join(struct intervals *all, struct interval time);
 /* Makes ALL, some at the same time, those of their union, in order. */
 void intervals_unite(struct intervals *all);
-/* Leaves of ALL what is exact in P (profile/exact_time.h). */
+/* Leaves of ALL what is exact in P and stands for all of it (exact_time_samples()). */
 void intervals_keep_exact(struct intervals *all, const struct profile *p);
 bool is_exact_at_end(const struct profile *p, int64_t ns); /* are the last NS of P's time so? */
 int64_t intervals_ns(const struct intervals *all);         /* their length in all */

@@ -307,6 +307,30 @@ START_TEST(past_the_limit_time_lines_become_coarser)
 }
 END_TEST
 
+/* What happened some minutes ago is what one asks for when something is wrong. */
+START_TEST(past_the_limit_the_last_ten_minutes_stay_exact)
+{
+    enum { LIMIT = 1 << 25, RATE_HZ = 100, SECONDS = 7000, LAST_S = 600 };
+    struct profile *p = profile_new(LIMIT);
+    thread_id t = some_thread(p);
+    stack_id stacks[2];
+    for (int i = 0; i < 2; i++)
+        stacks[i] = profile_push(p, (stack_id){0}, profile_mark(p, i ? "f" : "g", NULL));
+    for (int64_t i = 0; i < SECONDS * RATE_HZ; i++)
+        profile_add_run(p, t,
+                        &(struct run){.at.stack = stacks[i % 2],
+                                      .samples = 1,
+                                      .state = RUN_RUNNING,
+                                      .start_ns = i * (NS_PER_S / RATE_HZ),
+                                      .weights.wall_ns = NS_PER_S / RATE_HZ});
+    const struct exact_time *e = profile_exact_time(p);
+    ck_assert_int_gt(e->step_ns, 0);
+    ck_assert_int_le(e->since_ns, (int64_t)(SECONDS - LAST_S) * NS_PER_S);
+    ck_assert_int_gt(e->every, 0);
+    profile_free(p);
+}
+END_TEST
+
 START_TEST(past_the_limit_ended_threads_become_one_per_name)
 {
     enum { LIMIT = 1 << 20, THREADS = 5000 };
@@ -598,6 +622,7 @@ CHECK_MAIN("profile", 20, runs_of_ever_new_waits_find_room, waits_are_interned_a
            an_ended_thread_takes_no_more_room_than_it_needs, past_the_limit_new_stacks_are_refused,
            past_the_limit_a_stack_keeps_its_known_beginning,
            past_the_limit_time_lines_become_coarser, past_the_limit_what_comes_again_has_room,
+           past_the_limit_the_last_ten_minutes_stay_exact,
            past_the_limit_ended_threads_become_one_per_name,
            past_the_limit_each_process_keeps_its_threads, past_the_limit_rare_names_are_one,
            past_the_limit_names_are_refused, the_end_is_that_of_living_threads,

@@ -123,6 +123,26 @@ START_TEST(the_last_of_so_many_windows_is_exact_and_the_newest_time)
 }
 END_TEST
 
+/* Of the newest time only what the windows would have had: it is one day's hour like the others. */
+START_TEST(windows_stand_for_all_the_newest_time_does_not)
+{
+    enum { WINDOW_S = 8, WINDOWS = 5, END_S = WINDOWS * 2 * WINDOW_S };
+    const int64_t end_ns = (int64_t)END_S * NS_PER_S;
+    struct exact_time e = {.step_ns = NS_PER_S, .every = 2, .since_ns = end_ns / 4};
+    int64_t until_ns, sampled_ns = 0;
+    for (int64_t at_ns = 0; at_ns < end_ns; at_ns = until_ns)
+        if (exact_time_samples(&e, end_ns, at_ns, &until_ns))
+            sampled_ns += until_ns - at_ns;
+    ck_assert_int_eq(sampled_ns, end_ns / 2);
+    ck_assert(!exact_time_samples(&e, end_ns, end_ns / 2, &until_ns));
+    ck_assert(exact_time_has(&e, end_ns / 2, &until_ns));
+    e.every = 4; /* two windows are too few */
+    ck_assert(exact_time_samples(&e, end_ns, end_ns / 2, &until_ns));
+    e = (struct exact_time){.every = 0};
+    ck_assert(exact_time_samples(&e, end_ns, 0, &until_ns));
+}
+END_TEST
+
 START_TEST(exact_time_stays_as_it_is)
 {
     enum { N = 8 };
@@ -144,6 +164,7 @@ START_TEST(exact_time_stays_as_it_is)
 END_TEST
 
 CHECK_MAIN("runs", 20, the_last_of_so_many_windows_is_exact_and_the_newest_time,
-           exact_time_stays_as_it_is, equal_ones_of_a_step_are_joined_in_the_order_of_their_first,
+           windows_stand_for_all_the_newest_time_does_not, exact_time_stays_as_it_is,
+           equal_ones_of_a_step_are_joined_in_the_order_of_their_first,
            steps_are_counted_from_the_origin, one_that_goes_on_into_the_next_step_stays,
            everything_in_one_step, nothing_to_join)
