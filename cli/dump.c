@@ -35,7 +35,7 @@ enum {
 static void describe_call(struct dump_thread *d, const struct sample_message *m)
 {
     const struct snapshot *s = &m->snapshot;
-    d->syscall = s->syscall;
+    d->syscall = m->head.flags & SAMPLE_NO_STACK ? -2 : s->syscall;
     memcpy(d->args, s->syscall_args, sizeof d->args);
     d->runs = m->head.held_ns ? 0 : m->head.sched.runs;
     if (d->state != THREAD_BLOCKED)
@@ -43,8 +43,9 @@ static void describe_call(struct dump_thread *d, const struct sample_message *m)
     struct text object = {0};
     wait_object(m, &object);
     if (object.len)
-        (void)snprintf(d->object, sizeof d->object, "%s", object.s);
-    text_release(&object);
+        d->object = object.s;
+    else
+        text_release(&object);
 }
 
 static struct dump_thread *find_thread(const struct dump *dump, thread_id thread)
@@ -114,14 +115,24 @@ static void on_sample(void *ctx, thread_id thread, const struct sample_message *
     keep_arguments(d, s);
 }
 
-/* Threads that could not be captured in time are in the dump too, with what /proc says of them. */
+/* What /proc says of a thread without a stack.  An io_uring worker's registers are copies. */
+static void ask_proc(const struct dump *dump, struct dump_thread *d)
+{
+    if (!d->sampled && !dump_thread_is_of_kind(dump, d, WAIT_IO_WORKER))
+        (void)dump_proc_read(d);
+}
+
+/* Threads that could not be captured in time are in the dump too. */
 static void add_missing(struct dump *dump)
 {
     uint32_t threads = profile_thread_count(dump->profile);
     for (uint32_t i = 1; i <= threads; i++) {
         const struct profile_thread *t = profile_see_thread(dump->profile, (thread_id){i});
-        if (find_thread(dump, (thread_id){i}))
+        struct dump_thread *had = find_thread(dump, (thread_id){i});
+        if (had) {
+            ask_proc(dump, had);
             continue;
+        }
         struct dump_thread *d = add(dump, (thread_id){i});
         *d = (struct dump_thread){.thread = {i},
                                   .pid = profile_see_process(dump->profile, t->process)->pid,

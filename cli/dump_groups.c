@@ -358,7 +358,7 @@ static void add_places(const struct dump *d, const struct dump_group *g,
     dump_places_add(d->places, d, &members, &places);
     if (places.len) {
         text_addf(&line, "  over the look: %s\n", places.s);
-        dump_words_lines(line.s, 4, style->width, out);
+        (void)text_add_wrapped(out, line.s, 0, 4, style->width);
     }
     text_release(&places);
     text_release(&line);

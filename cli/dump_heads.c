@@ -330,7 +330,7 @@ static void add_alike(const struct dump *d, const struct process_line *alike,
     add_pids(d, alike->firsts, alike->n, most, &lines);
     text_add(&lines, "\n");
     add_main_states(d, alike, ranks, style, &lines);
-    dump_words_lines(lines.s, 4, style->width, out);
+    (void)text_add_wrapped(out, lines.s, 0, 4, style->width);
     text_release(&lines);
 }
 
@@ -351,6 +351,6 @@ void dump_heads_add(const struct dump *d, const struct dump_style *style, struct
     text_add(&wrong, "");
     dump_waits_print(d, &wrong);
     dump_stuck_print(d, &wrong);
-    dump_words_lines(wrong.s, 12, style->width, out);
+    (void)text_add_wrapped(out, wrong.s, 0, 12, style->width);
     text_release(&wrong);
 }

@@ -40,7 +40,7 @@ static void write_syscall(struct json *j, const struct dump_thread *t)
     for (int i = 0; i < SYSCALL_ARGS; i++)
         write_hex(j, t->args[i]);
     json_end_array(j);
-    if (t->object[0])
+    if (t->object)
         json_string_field(j, "path", t->object);
     json_end_object(j);
 }
@@ -275,9 +275,16 @@ static void write_thread(struct json *j, struct dump *d, const struct dump_threa
     json_end_object(j);
 }
 
-static void write_argument(void *json, const char *masked)
+struct arguments {
+    struct json *j;
+    size_t n;
+};
+
+static void write_argument(void *ctx, const char *masked)
 {
-    json_string(json, masked);
+    struct arguments *to = ctx;
+    json_string(to->j, masked);
+    to->n++;
 }
 
 static void write_number(struct json *j, const char *key, const char *number, size_t len)
@@ -314,10 +321,11 @@ static void begin_process(struct json *j, const struct dump *d, const struct dum
     write_rank(j, d->profile, thread->process);
     json_key(j, "command");
     json_array(j);
-    if (d->from_proc)
+    struct arguments written = {.j = j};
+    if (!d->from_proc)
+        command_line_each(p->pid, write_argument, &written);
+    if (!written.n) /* it has ended, or its memory is not to be read */
         json_string(j, profile_text(d->profile, p->command));
-    else
-        command_line_each(p->pid, write_argument, j);
     json_end_array(j);
     string_id python = p->python_version;
     json_string_field(j, "python", python.ix ? profile_text(d->profile, python) : NULL);
@@ -352,7 +360,7 @@ int dump_json(struct dump *d, FILE *out)
             if (i)
                 end_process(&j, d, &d->threads[i - 1], &match);
             begin_process(&j, d, &d->threads[i]);
-            dump_match_open(&match, d->threads[i].pid);
+            dump_match_open(&match, d, d->threads[i].pid);
         }
         write_thread(&j, d, &d->threads[i], &match);
     }

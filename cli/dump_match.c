@@ -31,10 +31,11 @@ void dump_match_write_machine(struct json *j)
         (void)close(fd);
 }
 
-void dump_match_open(struct dump_match *m, pid_t pid)
+void dump_match_open(struct dump_match *m, const struct dump *d, pid_t pid)
 {
     m->pid = pid;
-    (void)maps_load(&m->maps, pid);
+    if (!d->from_proc) /* its memory map may be locked: by that it hangs */
+        (void)maps_load(&m->maps, pid);
 }
 
 void dump_match_close(struct dump_match *m)

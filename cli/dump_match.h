@@ -14,7 +14,7 @@ struct dump_match { /* zero-initialise: of one process */
 /* Writes the key boot_id: the kernel's own name of this machine's run; null: it cannot be read.
  * Source: random(4). */
 void dump_match_write_machine(struct json *j);
-void dump_match_open(struct dump_match *m, pid_t pid);
+void dump_match_open(struct dump_match *m, const struct dump *d, pid_t pid);
 /* Writes the keys of T's wait, of the process of M: remote, remotes, more, listens, device, inode,
  * offset, owner, as far as they are known. */
 void dump_match_write_wait(struct json *j, const struct dump *d, const struct dump_thread *t,

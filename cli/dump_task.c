@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "summary/frame_name.h"
 #include "summary/frame_role.h"
+#include "summary/python_module.h"
 #include "summary/short_name.h"
 
 enum { MOST_FRAMES = 10, ENDS = 4, NAME_COLUMNS = 48, PATH_COLUMNS = 40 };
@@ -34,8 +35,7 @@ static const struct {
 
 static bool is_asyncio(const struct shown_frame *f)
 {
-    return f->kind == SHOWN_PYTHON && f->file && strstr(f->file, "/asyncio/") &&
-           frame_role(f, false) == ROLE_LIBRARY;
+    return f->kind == SHOWN_PYTHON && f->file && python_is_asyncio(f->file);
 }
 
 static const char *last_component(const char *name)
@@ -169,9 +169,12 @@ static void add_frames(const struct shown_frame *stack, size_t n, bool full, str
     size_t start = out->len;
     for (size_t i = 0; i < n; i++)
         all += is_shown(stack, i, full);
+    if (!all) /* asyncio's own task, as one that accepts a connection */
+        all = n;
+    bool every = full || all == n;
     for (size_t i = 0; i < n; i++) {
         size_t times = 1;
-        if (!is_shown(stack, i, full))
+        if (!is_shown(stack, i, every))
             continue;
         shown++;
         if (!full && all > MOST_FRAMES && shown > ENDS && shown <= all - ENDS) {
@@ -181,7 +184,7 @@ static void add_frames(const struct shown_frame *stack, size_t n, bool full, str
         }
         add_arrow(out, start);
         add_frame(&stack[i], full, out);
-        while (!full && i + times < n && is_repeated(stack, i + times))
+        while (!every && i + times < n && is_repeated(stack, i + times))
             times++;
         if (times > 1)
             text_addf(out, " (%zu times)", times);

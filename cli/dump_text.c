@@ -75,7 +75,7 @@ static void add_tail(const struct dump *d, const struct dump_groups *groups,
         text_release(&name);
         text_add(&line, " is newer than the process: its lines are not shown\n");
     }
-    dump_words_lines(line.s, 0, style->width, out);
+    (void)text_add_wrapped(out, line.s, 0, 0, style->width);
     text_release(&line);
 }
 

@@ -16,6 +16,12 @@ static const char *name_of(const struct dump *d, const struct dump_thread *t)
     return thread->name.ix ? profile_text(d->profile, thread->name) : "?";
 }
 
+bool dump_thread_is_of_kind(const struct dump *d, const struct dump_thread *t, enum wait_kind kind)
+{
+    const struct wait *wait = profile_see_wait(d->profile, t->at.wait);
+    return wait && wait->kind == kind;
+}
+
 const char *dump_thread_state(const struct dump_thread *d)
 {
     switch (d->state) {
@@ -152,6 +158,7 @@ void dump_thread_release(struct dump_thread *t)
         free(t->arguments[i]);
     free(t->arguments);
     py_variables_free(t->variables, t->n_variables);
+    free(t->object);
     free(t->called);
     free(t->lock);
 }

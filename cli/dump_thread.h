@@ -25,7 +25,7 @@ struct dump_thread {
     uint64_t runs; /* its run count when captured; 0: unknown, or it has run for that */
     struct schedstat first, last; /* its counts at its first and its last look; 0: unknown */
     int64_t time_out_ns;          /* so soon its time-out ends its call; 0: never, or unknown */
-    char object[256];             /* the link of a file descriptor in args[0]; "" */
+    char *object;                 /* the link of a file descriptor in args[0]; NULL: none */
     char wchan[64];               /* "": not known */
     struct py_gil_state gil;
     uint64_t python_threads[SNAPSHOT_HOOK_WORDS]; /* its thread states; 0: no more */
@@ -77,6 +77,8 @@ void dump_thread_add_other(const struct dump *d, const struct dump_thread *t,
                            const struct dump_thread *other, bool numbered, struct text *out);
 /* "rank1", or the pid; "" in a dump of one process.  The caller frees it. */
 char *dump_thread_process(const struct dump *d, const struct dump_thread *t);
+/* Is T's wait, as the profile has it, of KIND? */
+bool dump_thread_is_of_kind(const struct dump *d, const struct dump_thread *t, enum wait_kind kind);
 long dump_thread_rank(const struct dump *d,
                       const struct dump_thread *t); /* of T's process; −1: none */
 /* Is T a main thread that waits for a child which is in the dump, too?  It says nothing of the

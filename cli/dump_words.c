@@ -54,18 +54,12 @@ static void add_mount(const struct dump *d, const struct dump_thread *t,
     text_add(out, ")");
 }
 
-static bool is_of_kind(const struct dump *d, const struct dump_thread *t, enum wait_kind kind)
-{
-    const struct wait *wait = profile_see_wait(d->profile, t->at.wait);
-    return wait && wait->kind == kind;
-}
-
 static void add_call(const struct dump *d, const struct dump_thread *t,
                      const struct dump_style *style, struct text *out)
 {
     const char *call = t->syscall >= 0 ? syscall_name(t->syscall) : NULL;
     if (t->syscall == -1)
-        text_add(out, is_of_kind(d, t, WAIT_PAGE)
+        text_add(out, dump_thread_is_of_kind(d, t, WAIT_PAGE)
                           ? "in a page fault"
                           : "is off the CPU in no system call, cause unknown");
     else if (!call)
@@ -74,7 +68,7 @@ static void add_call(const struct dump *d, const struct dump_thread *t,
         text_addf(out, "sleeps (%s)", call);
     else
         text_addf(out, "in %s", call);
-    if (t->object[0] && !str_eq(t->object, "eventpoll")) {
+    if (t->object && !str_eq(t->object, "eventpoll")) {
         text_add(out, " of ");
         add_end(out, t->object, style);
         add_mount(d, t, style, out);
@@ -83,7 +77,7 @@ static void add_call(const struct dump *d, const struct dump_thread *t,
 
 bool dump_words_is_frozen(const struct dump *d, const struct dump_thread *t)
 {
-    return is_of_kind(d, t, WAIT_FROZEN);
+    return dump_thread_is_of_kind(d, t, WAIT_FROZEN);
 }
 
 /* A loop that looks around several times a second tells nothing by that, nor does one that may wait
@@ -142,7 +136,7 @@ static void add_stopped(const struct dump *d, const struct dump_thread *t, bool 
                         struct text *out)
 {
     const char *terminal = terminal_of(d, t);
-    if (is_of_kind(d, t, WAIT_TRACED)) {
+    if (dump_thread_is_of_kind(d, t, WAIT_TRACED)) {
         text_add(out, "is stopped by its tracer");
     } else if (terminal) {
         add_tame(out, "is stopped, as a background job that reads ", terminal, "");
@@ -173,8 +167,11 @@ static void add_off_call(const struct dump *d, const struct dump_thread *t, bool
 void dump_words_state(const struct dump *d, const struct dump_thread *t,
                       const struct dump_style *style, bool numbered, struct text *out)
 {
+    bool io_worker = dump_thread_is_of_kind(d, t, WAIT_IO_WORKER);
     if (!t->sampled && t->ended)
         text_add(out, "has ended");
+    else if (io_worker)
+        text_add(out, "is an io_uring worker, which has no stack");
     else if (t->state == THREAD_BLOCKED)
         add_blocked(d, t, style, numbered, out);
     else
@@ -185,7 +182,7 @@ void dump_words_state(const struct dump *d, const struct dump_thread *t,
         text_add(out, ", ended since");
     else if (t->sampled && !t->shot)
         text_add(out, ", and did not stop for the last look");
-    if (!t->sampled && !t->ended)
+    if (!t->sampled && !t->ended && !io_worker)
         text_add(out, ", not captured in time");
     if (t->wchan[0] && (style->full || d->from_proc || !t->sampled))
         add_tame(out, " (kernel: ", t->wchan, ")");
@@ -203,30 +200,16 @@ void dump_words_time(int64_t ns, struct text *out)
 
 void dump_words_plural(const char *state, struct text *out)
 {
-    static const char *const verbs[] = {"waits", "runs", "sleeps", "spins"};
-    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
-        if (!str_starts(state, verbs[i]))
-            continue;
-        text_add_bytes(out, verbs[i], strlen(verbs[i]) - 1);
-        text_add(out, state + strlen(verbs[i]));
-        return;
+    static const char *const verbs[][2] = {{"waits", "wait"}, {"runs", "run"}, {"sleeps", "sleep"},
+                                           {"spins", "spin"}, {"is ", "are "}, {"has ", "have "}};
+    size_t i = 0;
+    while (i < sizeof verbs / sizeof *verbs && !str_starts(state, verbs[i][0]))
+        i++;
+    if (i < sizeof verbs / sizeof *verbs) {
+        text_add(out, verbs[i][1]);
+        state += strlen(verbs[i][0]);
     }
-    bool is = str_starts(state, "is ");
-    text_add(out, is ? "are" : "");
-    text_add(out, state + (is ? strlen("is") : 0));
-}
-
-void dump_words_lines(const char *lines, size_t indent, size_t width, struct text *out)
-{
-    while (*lines) {
-        size_t len = strcspn(lines, "\n");
-        struct text line = {0};
-        text_add_bytes(&line, lines, len);
-        (void)text_add_wrapped(out, line.s, 0, indent, width);
-        text_add(out, "\n");
-        text_release(&line);
-        lines += len + (lines[len] == '\n');
-    }
+    text_add(out, state);
 }
 
 /* ---- its stack ---- */

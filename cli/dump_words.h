@@ -15,14 +15,13 @@ enum spin_kind dump_words_spin(const struct dump *d, const struct dump_thread *t
 bool dump_words_is_frozen(const struct dump *d, const struct dump_thread *t);
 /* Appends "0.5 s", not more than NS. */
 void dump_words_time(int64_t ns, struct text *out);
-/* Turns a verb from one thread to several: "wait" of "waits", "are stopped" of "is stopped". */
+/* Turns a verb from one thread to several: "wait" of "waits", "are stopped" of "is stopped",
+ * "have ended" of "has ended". */
 void dump_words_plural(const char *state, struct text *out);
 /* Appends ", load_batch train.py:5": the innermost function of the user's own that T is in, or of a
  * library; nothing if it is in neither.  Not LINED: without the line. */
 void dump_words_place(const struct dump *d, const struct dump_thread *t, bool lined,
                       struct text *out);
-/* Appends each line of LINES, in WIDTH columns; what goes on is INDENTed. */
-void dump_words_lines(const char *lines, size_t indent, size_t width, struct text *out);
 /* Some threads, as indices of the dump's. */
 struct dump_members {
     const size_t *threads;

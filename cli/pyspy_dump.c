@@ -255,7 +255,9 @@ static void add_command(struct pyspy *p, const char *title, pid_t pid)
 {
     struct text command = {0};
     command_line_of(pid, &command);
-    text_addf(&p->text, "%s %d: %s\n", title, pid, command.len ? command.s : "");
+    text_addf(&p->text, "%s %d: ", title, pid);
+    add_tame(p, command.len ? command.s : "");
+    text_add(&p->text, "\n");
     text_release(&command);
 }
 

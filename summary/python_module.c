@@ -65,6 +65,13 @@ bool python_is_frozen_library(const char *file)
     return false;
 }
 
+bool python_is_asyncio(const char *file)
+{
+    static const char folder[] = "asyncio/";
+    const char *path = python_installed_path(file);
+    return str_starts(path ? path : file, folder);
+}
+
 bool python_file_ends(const char *file, const char *end)
 {
     return str_ends(file, end) || (*end == '/' && str_eq(file, end + 1));

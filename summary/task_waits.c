@@ -7,6 +7,7 @@
 #include "summary/idle.h"
 #include "summary/known.h"
 #include "summary/path_words.h"
+#include "summary/python_module.h"
 #include "summary/rule_words.h"
 
 const struct shown_frame *task_stack(const struct judgement *s,
@@ -17,7 +18,7 @@ const struct shown_frame *task_stack(const struct judgement *s,
 
 bool task_frame_is_asyncio(const struct shown_frame *f)
 {
-    return f->kind == SHOWN_PYTHON && f->file && strstr(f->file, "/asyncio/");
+    return f->kind == SHOWN_PYTHON && f->file && python_is_asyncio(f->file);
 }
 
 bool task_wait_is_for_client(const struct judgement *s, const struct profile_task_wait *wait)

@@ -99,6 +99,11 @@ class Names(unittest.TestCase):
         self.assertTrue(any(ORDERS in frame.get("module", "") for t in threads
                             for frame in t["frames"]))
 
+    def test_dump_as_py_spy(self):
+        code, out, err = self.run_program("py-spy", "dump")
+        self.assertEqual((code, err), (0, ""))
+        self.expect_no_orders(out)
+
     def test_recording_in_a_terminal(self):
         code, text = self.run_in_terminal("record", "-d", "2", "--stats", "-o", "o.json")
         self.assertEqual(code, 0, text)

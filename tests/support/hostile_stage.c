@@ -145,7 +145,7 @@ static struct dump_thread *add_waiter(struct hostile_stage *s, struct wait wait)
     struct spot at = {calls(s), profile_wait(s->p, &wait)};
     struct dump_thread *d = add_thread(s, at, RUN_BLOCKED);
     d->side = wait.side;
-    (void)snprintf(d->object, sizeof d->object, "%s", profile_text(s->p, wait.object));
+    d->object = xstrdup(profile_text(s->p, wait.object));
     (void)snprintf(d->wchan, sizeof d->wchan, "%s", profile_text(s->p, next(s, "", "")));
     return d;
 }

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "cli/dump_places.h"
+#include "cli/dump_task.h"
 #include "cli/dump_thread.h"
 #include "summary/wait_side.h"
 #include "tests/support/check_main.h"
@@ -417,7 +418,7 @@ START_TEST(a_call_has_its_object)
     look();
     struct dump_thread *t = add(main, THREAD_BLOCKED, 0);
     t->syscall = SYS_read;
-    (void)snprintf(t->object, sizeof t->object, "/data/x");
+    t->object = xstrdup("/data/x");
     shown();
     assert_has("10 main           in read of /data/x\n");
     teardown();
@@ -438,6 +439,65 @@ START_TEST(threads_that_end_or_cannot_be_captured_are_there)
     shown();
     assert_has("10 main           runs, not captured in time");
     assert_has("11 worker         runs, ended since");
+    teardown();
+}
+END_TEST
+
+/* Of a server with TLS each client that sends nothing is such a task. */
+START_TEST(a_task_of_asyncios_own_has_its_functions)
+{
+    static const char accept[] = "BaseSelectorEventLoop._accept_connection2"
+                                 "@/usr/lib/python3.11/asyncio/selector_events.py:1:2";
+    setup();
+    thread_id main = builder_thread(&b, PID, NULL);
+    builder_run(&b, main, accept, LOOK_MS, LOOK_MS);
+    look();
+    const struct listed_task task = {.stack = add(main, THREAD_RUNNING, 100)->at.stack,
+                                     .does = PY_TASK_WAITS,
+                                     .awaits = PY_AWAITS_FUTURE};
+    struct text words = {0};
+    dump_task_add(&d, &task, false, true, &words);
+    ck_assert_str_eq(words.s, "BaseSelectorEventLoop._accept_connection2");
+    text_release(&words);
+    teardown();
+}
+END_TEST
+
+/* It does not stop, and its registers are copies. */
+START_TEST(an_io_uring_worker_is_in_no_call)
+{
+    setup();
+    thread_id worker = builder_thread(&b, WORKER, "iou-wrk-10");
+    const struct spot at = {.wait = profile_wait(b.p, &(struct wait){.kind = WAIT_IO_WORKER})};
+    profile_add_run(
+        b.p, worker,
+        &(struct run){
+            .at = at, .state = RUN_BLOCKED, .samples = 1, .weights.wall_ns = LOOK_MS * NS_PER_MS});
+    look();
+    struct dump_thread *t = add(worker, THREAD_BLOCKED, 0);
+    t->sampled = t->complete = false;
+    t->syscall = -2;
+    shown();
+    assert_has("11 iou-wrk-10     is an io_uring worker, which has no stack\n");
+    teardown();
+}
+END_TEST
+
+START_TEST(several_that_ended_have_ended)
+{
+    setup();
+    thread_id first = builder_thread(&b, WORKER, "job-0");
+    thread_id second = builder_thread(&b, WORKER + 1, "job-1");
+    builder_run(&b, first, "run!app", LOOK_MS, LOOK_MS);
+    builder_run(&b, second, "run!app", LOOK_MS, LOOK_MS);
+    look();
+    for (int i = 0; i < 2; i++) {
+        struct dump_thread *t = add(i ? second : first, THREAD_RUNNING, 100);
+        t->sampled = false;
+        t->ended = true;
+    }
+    shown();
+    assert_has("2 x job-*         have ended");
     teardown();
 }
 END_TEST
@@ -473,4 +533,5 @@ CHECK_MAIN("dump_text", 20, a_thread_that_runs_has_its_share_of_the_time,
            a_circle_that_may_end_is_no_deadlock, who_waits_behind_a_circle_is_named_below_it,
            an_owner_that_is_gone_is_told, who_has_the_gil_and_who_waits_for_it,
            a_call_has_its_object, threads_that_end_or_cannot_be_captured_are_there,
-           equal_stacks_are_one_entry)
+           a_task_of_asyncios_own_has_its_functions, an_io_uring_worker_is_in_no_call,
+           several_that_ended_have_ended, equal_stacks_are_one_entry)
