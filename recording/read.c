@@ -217,10 +217,10 @@ static bool take_wait_for(struct reader *r, union item *item)
     return true;
 }
 
-/* Names of calls are wallspy's own, and are printed as they are. */
+/* Names of calls are wallspy's own, "futex" or "syscall 471", and are printed as they are. */
 static bool is_call(const char *s)
 {
-    return s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_")] == '\0';
+    return s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_ ")] == '\0';
 }
 
 /* Is each of what an epoll waits for a descriptor of a kind that there are words for? */
@@ -382,8 +382,7 @@ static bool take_thread(struct reader *r, union item *item)
 static bool take_count(struct reader *r, union item *item)
 {
     uint32_t id = r->rows.numbers[0];
-    if (!translate_thread(r, &id) || !sum_counts(r, &item->mark.counts) ||
-        !is_time(r, "at_ns", item->mark.at_ns))
+    if (!translate_thread(r, &id) || !is_time(r, "at_ns", item->mark.at_ns))
         return false;
     struct profile_thread *t = profile_get_thread(r->p, (thread_id){id});
     struct counts whole = t->counts;

@@ -278,14 +278,20 @@ struct waits {
     uint32_t node;
     int64_t ns;
     uint64_t n;
+    /* A wait whose lock changed hands, or that a file has in parts, counts in its last run. */
+    int64_t open_ns, open_until_ns;
 };
 
 static void see_waits(void *ctx, const struct run_parts *part, uint32_t node, int64_t ns)
 {
     struct waits *waits = ctx;
-    if (part->run->waits == 0 || !call_tree_is_within(waits->tree, node, waits->node))
+    if (part->run->state != RUN_BLOCKED || !call_tree_is_within(waits->tree, node, waits->node))
         return;
-    waits->ns += ns;
+    int64_t open_ns = waits->open_until_ns == part->when.start_ns ? waits->open_ns : 0;
+    bool ends = part->run->waits > 0;
+    waits->open_ns = ends ? 0 : open_ns + ns;
+    waits->open_until_ns = part->when.end_ns;
+    waits->ns += ends ? open_ns + ns : 0;
     waits->n += part->again ? 0 : part->run->waits;
 }
 

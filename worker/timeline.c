@@ -144,7 +144,8 @@ static struct run split_off_wait(struct profile *p, const struct thread_timeline
                         .weights.wall_ns = ns};
 }
 
-/* Adds what of RUN lies before CHANGE, and leaves the rest. */
+/* Adds what of RUN lies before CHANGE, and leaves the rest, with the wait's end and what comes with
+ * it. */
 static void add_until(struct profile *p, struct thread_timeline *timeline, struct run *run,
                       const struct side_change *change, int64_t origin_ns)
 {
@@ -152,6 +153,10 @@ static void add_until(struct profile *p, struct thread_timeline *timeline, struc
     if (before_ns > 0) {
         struct run before = *run;
         before.weights.wall_ns = min_i64(before_ns, run->weights.wall_ns);
+        if (before.weights.wall_ns < run->weights.wall_ns) {
+            before.waits = 0;
+            before.weights.events = (struct events){0};
+        }
         add_run(p, timeline->thread, &before);
         run->samples = 0; /* those are BEFORE's */
         run->start_ns += before.weights.wall_ns;

@@ -110,6 +110,35 @@ START_TEST(what_was_recorded_comes_back)
 }
 END_TEST
 
+/* A thread's counts at each of its marks are since its start: their sum means nothing. */
+START_TEST(many_marks_of_a_long_time_come_back)
+{
+    enum { MARKS = 200 };
+    const int64_t end_ns = INT64_C(1) << 57;
+    struct profile_builder b = builder_start(100, "python3");
+    thread_id busy = builder_thread(&b, 100, NULL);
+    for (int64_t i = 1; i <= MARKS; i++) {
+        profile_get_thread(b.p, busy)->counts.ns[COUNTED_CPU] = end_ns / MARKS * i;
+        profile_mark_counts(b.p, busy, end_ns / MARKS * i);
+    }
+    struct wait wait = {.kind = WAIT_CALL, .call = profile_string(b.p, "syscall 471")};
+    profile_add_run(b.p, busy,
+                    &(struct run){.at.wait = profile_wait(b.p, &wait),
+                                  .state = RUN_BLOCKED,
+                                  .samples = 1,
+                                  .weights.wall_ns = end_ns});
+    profile_end(b.p, end_ns);
+    struct bytes file = record(b.p);
+    struct err err = {0};
+    struct profile *p = recording_bytes_read(file.s, file.len, "x", &err);
+    ck_assert_msg(p != NULL, "%s", err.text);
+    ck_assert_uint_ge(profile_see_thread(p, (thread_id){1})->n_marks, MARKS / 2);
+    free(file.s);
+    profile_free(p);
+    profile_free(b.p);
+}
+END_TEST
+
 static void store_entry(void *store, const char *bytes, size_t len)
 {
     struct entry entry;
@@ -389,5 +418,6 @@ static void tear_down(void)
 
 CHECK_MAIN_WITH("recording_file", 30, set_up, tear_down, what_was_recorded_comes_back,
                 a_sink_takes_one_thing_after_the_other, a_coarse_one_comes_back_as_it_is,
-                a_file_may_have_only_some_processes, what_is_wrong_is_one_error,
-                a_cut_file_and_no_file_are_one_error, changed_bytes_do_no_harm)
+                many_marks_of_a_long_time_come_back, a_file_may_have_only_some_processes,
+                what_is_wrong_is_one_error, a_cut_file_and_no_file_are_one_error,
+                changed_bytes_do_no_harm)

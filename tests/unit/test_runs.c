@@ -134,10 +134,10 @@ START_TEST(windows_stand_for_all_the_newest_time_does_not)
         if (exact_time_samples(&e, end_ns, at_ns, &until_ns))
             sampled_ns += until_ns - at_ns;
     ck_assert_int_eq(sampled_ns, end_ns / 2);
-    ck_assert(!exact_time_samples(&e, end_ns, end_ns / 2, &until_ns));
-    ck_assert(exact_time_has(&e, end_ns / 2, &until_ns));
+    ck_assert(!exact_time_samples(&e, end_ns, end_ns / 2 - 1, &until_ns));
+    ck_assert(exact_time_has(&e, end_ns / 2 - 1, &until_ns));
     e.every = 4; /* two windows are too few */
-    ck_assert(exact_time_samples(&e, end_ns, end_ns / 2, &until_ns));
+    ck_assert(exact_time_samples(&e, end_ns, end_ns / 2 - 1, &until_ns));
     e = (struct exact_time){.every = 0};
     ck_assert(exact_time_samples(&e, end_ns, 0, &until_ns));
 }

@@ -461,6 +461,7 @@ static void wait_through(int changes)
     struct message first = at(0, 0, 100, 0);
     struct message held = at(WAIT_MS - 2, WAIT_MS - 2, 100, 0);
     struct message second = at(WAIT_MS, WAIT_MS, 100, 0);
+    second.sched.runs++;
     thread_timeline_open(&timeline, &first, waits, spot, RUN_BLOCKED, false);
     for (int64_t i = 1; i <= changes; i++) {
         wait.side.blocker.tid = (pid_t)(2 + i);
@@ -482,7 +483,11 @@ START_TEST(a_lock_changes_hands_while_a_thread_waits)
             ck_assert_int_eq(holder_at(k, last + 1), 2 + (int)k);
             ck_assert_int_eq(run_at(k, last + 1)->weights.wall_ns, HELD_MS * MS);
             ck_assert_int_eq(run_at(k, last + 1)->state, RUN_BLOCKED);
+            ck_assert_uint_eq(run_at(k, last + 1)->waits, 0);
+            ck_assert_uint_eq(run_at(k, last + 1)->weights.events.put_on_cpu, 0);
         }
+        ck_assert_uint_eq(run_at(last, last + 1)->waits, 1); /* it was one wait */
+        ck_assert_uint_eq(run_at(last, last + 1)->weights.events.put_on_cpu, 1);
         ck_assert_int_eq(holder_at(last, last + 1), too_many ? 0 : 2 + (int)last);
         ck_assert_int_eq(run_at(last, last + 1)->weights.wall_ns,
                          (WAIT_MS - (int64_t)last * HELD_MS) * MS);
