@@ -5,6 +5,8 @@
 
 #include "base/hash.h"
 
+/* Blocks that are read ahead: many may lie between those that are wanted.  New ones have room. */
+enum { MOST_AHEAD = RECORDER_MAX_BLOCKS / 4 * 3 };
 static const uint64_t BLOCK_MASK = RECORDER_BLOCK_BYTES - 1;
 
 /* The index slot of the block at ADDR, or a free one for it.  There is always one, because there
@@ -147,6 +149,7 @@ size_t recorder_read_stack(struct recorder *r, uint64_t sp, size_t max,
 {
     struct mem_span spans[RECORDER_MAX_SPANS + 1];
     size_t n = 0;
+    size_t blocks = 0;
     size_t offset = r->used;
     uint64_t start = sp & ~BLOCK_MASK;
     uint64_t end = (sp + max + BLOCK_MASK) & ~BLOCK_MASK;
@@ -154,7 +157,9 @@ size_t recorder_read_stack(struct recorder *r, uint64_t sp, size_t max,
         return 0;
     for (uint32_t i = 0; i < prefetch->n; i++) {
         size_t table = n * sizeof(struct snapshot_range); /* they become ranges when read */
-        if (!has_room(r, offset - r->used + prefetch->spans[i].len + end - start + table))
+        blocks += prefetch->spans[i].len / RECORDER_BLOCK_BYTES;
+        if (blocks > MOST_AHEAD ||
+            !has_room(r, offset - r->used + prefetch->spans[i].len + end - start + table))
             break;
         uint64_t addr = prefetch->spans[i].addr;
         if (addr < end && addr + prefetch->spans[i].len > start)

@@ -1,8 +1,10 @@
 #include "sampler/futex_bytes.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "base/alloc.h"
 #include "tests/support/check_main.h"
 
 enum { PAGE = 4096, CAPACITY = 1 << 20 };
@@ -175,6 +177,51 @@ START_TEST(a_list_may_be_full)
 }
 END_TEST
 
+static size_t read_all(struct mem *m, const struct mem_span *spans, size_t n)
+{
+    size_t total = 0;
+    (void)m;
+    for (size_t i = 0; i < n; i++) {
+        memset(spans[i].buf, 0, spans[i].len);
+        total += spans[i].len;
+    }
+    return total;
+}
+
+static int read_any(struct mem *m, uint64_t addr, void *buf, size_t len)
+{
+    (void)m;
+    (void)addr;
+    memset(buf, 1, len);
+    return 0;
+}
+
+/* Spans may have many blocks between those that were asked for, more than there are slots. */
+START_TEST(what_is_fetched_ahead_leaves_room_for_new_blocks)
+{
+    enum { SPAN = 512 * 1024, SPANS = 8, BIG = SPANS * SPAN + (1 << 20) };
+    static const struct mem_ops any = {.read = read_any, .read_spans = read_all};
+    struct mem live = {.ops = &any};
+    struct prefetch prefetch = {.n = SPANS, .wanted = SPANS};
+    for (uint64_t i = 0; i < SPANS; i++) {
+        prefetch.spans[i].addr = (i + 1) << 24;
+        prefetch.spans[i].len = SPAN;
+    }
+    uint8_t *large = xcalloc(1, BIG);
+    uint64_t word;
+    recorder_init(&recorder);
+    recorder_begin(&recorder, &live, large, 0, BIG);
+    ck_assert_uint_eq(recorder_read_stack(&recorder, 0x11000, 1024, &prefetch), 1024);
+    ck_assert_uint_gt(recorder.n_blocks, SPAN / RECORDER_BLOCK_BYTES - 1);
+    ck_assert_uint_lt(recorder.n_blocks, RECORDER_MAX_BLOCKS);
+    ck_assert_int_eq(mem_read(&recorder.mem, (uint64_t)1 << 40, &word, sizeof word), 0);
+    for (uint64_t at = 0; at < (uint64_t)SPANS * SPAN; at += RECORDER_BLOCK_BYTES)
+        (void)mem_read(&recorder.mem, ((at / SPAN + 1) << 24) + at % SPAN, &word, sizeof word);
+    ck_assert_uint_le(recorder.n_wanted, RECORDER_MAX_BLOCKS);
+    free(large);
+}
+END_TEST
+
 START_TEST(more_is_read_around_what_is_there)
 {
     set_up();
@@ -294,6 +341,7 @@ END_TEST
 CHECK_MAIN("recorder", 20, what_was_read_can_be_read_again, stack_ends_where_its_mapping_does,
            second_capture_takes_one_call, blocks_close_to_each_other_are_one_stretch,
            the_list_follows_what_is_asked_for, a_list_may_be_full,
-           more_is_read_around_what_is_there, stale_prefetch_does_not_cost_the_stack,
-           full_message_refuses, a_stack_goes_before_what_is_fetched_ahead,
-           a_full_message_takes_no_more, bytes_around_a_futex_word_are_kept)
+           what_is_fetched_ahead_leaves_room_for_new_blocks, more_is_read_around_what_is_there,
+           stale_prefetch_does_not_cost_the_stack, full_message_refuses,
+           a_stack_goes_before_what_is_fetched_ahead, a_full_message_takes_no_more,
+           bytes_around_a_futex_word_are_kept)
