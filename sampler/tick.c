@@ -134,14 +134,24 @@ static bool still_there(struct sampler *s, struct thread *t)
     return t->sampled.state != THREAD_RUNNABLE || waiters_still(s, t);
 }
 
+/* Does the call NUMBER that T is blocked in go on as before when it was stopped?  read(2) and its
+ * like do not on a socket with a time-out, which would begin anew: only the program can ask for
+ * that. */
+static bool restarts_cleanly(struct sampler *s, struct thread *t, int64_t number,
+                             const uint64_t args[6])
+{
+    return number >= 0 && syscall_restarts_cleanly(number) && !seccomp_forbids_stop(s, t, number) &&
+           !(syscall_needs_repair(number, args) && wait_object_is_socket(t->process, args[0]));
+}
+
 /* Is a stop of T, which is off the CPU at PLACE, without effect on it?  A call that restarts
  * cleanly goes on as before, and so does a page fault that lets no signal in ('D').  (In one that
  * does, FUSE gives up what it reads, and begins anew.)  SIGSTOP ('T') has broken either off
  * already. */
-static bool stop_is_invisible(struct sampler *s, struct thread *t, const struct wait_place *place)
+static bool stop_is_invisible(struct sampler *s, struct thread *t, const struct wait_place *place,
+                              const uint64_t args[6])
 {
-    if (place->syscall >= 0 && syscall_restarts_cleanly(place->syscall) &&
-        !seccomp_forbids_stop(s, t, place->syscall))
+    if (restarts_cleanly(s, t, place->syscall, args))
         return true;
     char state = thread_read_state(s, t);
     return state == 'T' || (state == 'D' && place->syscall < 0);
@@ -167,7 +177,7 @@ static bool stop_for_registers(struct sampler *s, struct thread *t,
         t->needs_registers = t->sampled.place;
     if (!may_want_registers(s, t) || !claim_same_place(&place, &t->needs_registers))
         return false;
-    if (!stop_is_invisible(s, t, &place)) {
+    if (!stop_is_invisible(s, t, &place, view->args)) {
         t->registers_refused = t->sched.runs;
         return false;
     }
@@ -201,7 +211,7 @@ static bool freeze_blocked(struct sampler *s, struct thread *t, const struct sys
                            int64_t now_ns)
 {
     if (!stop_requests_freeze(s) || stop_requests_release_frozen(s) ||
-        !syscall_restarts_cleanly(view->number) || seccomp_forbids_stop(s, t, view->number))
+        !restarts_cleanly(s, t, view->number, view->args))
         return false;
     stop_blocked(s, t, view, now_ns);
     return true;

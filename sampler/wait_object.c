@@ -45,6 +45,14 @@ static size_t read_descriptor(const struct process *p, uint64_t fd, char *ret, s
     return read_link(p, name, ret, size);
 }
 
+bool wait_object_is_socket(const struct process *p, uint64_t fd)
+{
+    static const char socket[] = "socket:";
+    char link[sizeof socket - 1];
+    return fd <= INT32_MAX && read_descriptor(p, fd, link, sizeof link) == sizeof link &&
+           memcmp(link, socket, sizeof link) == 0;
+}
+
 /* Reads the string at ADDR, page by page.  Returns its length; −1: it cannot be read, or is longer
  * than RET. */
 static ssize_t read_string(const struct process *p, uint64_t addr, char *ret, size_t size)

@@ -23,5 +23,7 @@ void wait_object_look_up(struct wait_object *ret, const struct process *p, int64
                          const uint64_t args[6]);
 /* Adds O to R's message M, if M's thread waits for it.  Without room it is left out. */
 void wait_object_add(const struct wait_object *o, struct recorder *r, struct sample_message *m);
+/* Is descriptor FD of P a socket?  False: it cannot be read. */
+bool wait_object_is_socket(const struct process *p, uint64_t fd);
 /* Looks up and adds the wait object of M's thread, one of P.  No thread may be held. */
 void wait_object_read(struct recorder *r, const struct process *p, struct sample_message *m);

@@ -6,8 +6,10 @@
  *                     begins anew
  *   faults poll MS    in poll(2), for MS at a time
  *   faults no_cfi MS  the same below code without unwind information
+ *   faults socket MS  in read(2) of a socket with a time-out of MS
  *   faults epoll      in epoll_wait(2), which a stop would end with EINTR
  * Skips if that is not available. */
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdbool.h>
@@ -16,6 +18,8 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "counts.h"
@@ -45,6 +49,23 @@ static int poll_ms;
 static __attribute__((noinline)) int wait_for_time(void)
 {
     return poll(NULL, 0, poll_ms);
+}
+
+/* 0: its time-out ended it. */
+static __attribute__((noinline)) int wait_for_bytes(void)
+{
+    char byte;
+    return read(fd, &byte, 1) != -1 || errno != EAGAIN;
+}
+
+static void make_socket(int ms)
+{
+    int fds[2];
+    struct timeval timeout = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, fds) ||
+        setsockopt(fds[0], SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout))
+        fail("socketpair");
+    fd = fds[0];
 }
 
 static int wait_below_no_cfi(void)
@@ -110,6 +131,9 @@ int main(int argc, char **argv)
     } else if (strcmp(kind, "poll") == 0 || strcmp(kind, "no_cfi") == 0) {
         poll_ms = atoi(argv[2]);
         start_thread(poll_main, strcmp(kind, "poll") ? wait_below_no_cfi : wait_for_time, "waiter");
+    } else if (strcmp(kind, "socket") == 0) {
+        make_socket(atoi(argv[2]));
+        start_thread(poll_main, wait_for_bytes, "waiter");
     } else if (map_slow_file(atoi(argv[2]), strcmp(kind, "random") ? MADV_NORMAL : MADV_RANDOM)) {
         start_thread(fault_main, NULL, "waiter");
     } else {

@@ -133,6 +133,17 @@ class Faults(HarmTest):
                 self.assert_seen(profile, "in_odd_frame", 1.3)
                 self.assert_seen(profile, "poll_main", 1.3)
 
+    def test_the_time_out_of_a_socket(self):
+        """A read that is stopped would wait for all of it again."""
+        with HarmTarget("faults", "socket", 1000) as target:
+            began = time.monotonic()
+            while time.monotonic() - began < 4:
+                dump_text(programs["wallspy"], target.pid, "--now", "--freeze")
+            self.assert_unharmed(target)
+            counts = target.finish()
+        self.assertEqual(counts["wrong"], 0)
+        self.assertGreaterEqual(counts["done"], 3)
+
     def dump(self, pid):
         text = dump_text(programs["wallspy"], pid, "--full")
         return text[text.index(" waiter "):]
