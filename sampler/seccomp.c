@@ -40,10 +40,11 @@ void seccomp_check(struct sampler *s, struct thread *t, int64_t number)
 
 /* Skips the look at the filters of a thread that runs and was never found in such a call: a call
  * that it has just entered begins anew in any case, after some microseconds.  The call of a blocked
- * thread may have waited for an hour. */
+ * thread may have waited for an hour; poll(2) begins anew even if its time is over. */
 bool seccomp_wants_renewal(struct sampler *s, struct thread *t)
 {
-    bool just_entered = t->asked.state != THREAD_BLOCKED && !t->renewed;
+    bool just_entered = t->asked.state != THREAD_BLOCKED && !t->renewed &&
+                        !syscall_restarts_late(t->sampled.place.syscall);
     return just_entered || is_filtered(s, t);
 }
 

@@ -220,8 +220,9 @@ static void request_stop(struct sampler *s, struct thread *t)
     /* A thread that waited for a CPU may have got the CPU of a held one by now, and counts as
      * waiting all the same.  If another has moved since its visit, the stop shows what it does
      * now. */
+    bool gone = false; /* its tid may be another process's */
     if (t->asked.state != THREAD_RUNNABLE) {
-        (void)thread_read_schedstat(s, t, &t->sched);
+        gone = thread_read_schedstat(s, t, &t->sched) == -ESRCH;
         if (t->sched.runs != runs)
             claim_found(t, THREAD_RUNNING_OR_RUNNABLE);
     }
@@ -231,7 +232,7 @@ static void request_stop(struct sampler *s, struct thread *t)
     if (t->asked.state == THREAD_RUNNABLE)
         waiters_asked(s, t);
     counters_add(&s->counters, COUNT_STOP_REQUESTS, 1);
-    int r = ask(s, t);
+    int r = gone ? -ESRCH : ask(s, t);
     if (r < 0)
         waiters_stopped(s, t);
     t->pending = t->pending && r == 0;

@@ -211,6 +211,8 @@ void thread_list_read(struct sampler *s, struct process *p, bool gone)
     int r = gone ? -ESRCH : proc_each_task(p->pid, note_listed, &listing);
     if (r < 0 && process_is_zombie(p))
         r = -ESRCH;
+    if (r == -ESRCH && !gone && !process_has_ended(p)) /* proc(5), hidepid: it is hidden now */
+        r = -EPERM;
     bool failed = r < 0 && r != -ESRCH;
     counters_add(&s->counters, COUNT_UNREADABLE, failed);
     if (r == 0)

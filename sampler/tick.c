@@ -141,7 +141,8 @@ static bool restarts_cleanly(struct sampler *s, struct thread *t, int64_t number
                              const uint64_t args[6])
 {
     return number >= 0 && syscall_restarts_cleanly(number) && !seccomp_forbids_stop(s, t, number) &&
-           !(syscall_needs_repair(number, args) && wait_object_is_socket(t->process, args[0]));
+           !(syscall_takes_fd(number) && syscall_needs_repair(number, args) &&
+             wait_object_is_socket(t->process, args[0]));
 }
 
 /* Is a stop of T, which is off the CPU at PLACE, without effect on it?  A call that restarts

@@ -222,9 +222,9 @@ static bool status_ns_tid(struct cursor *c, struct task_status *t)
 static bool status_seccomp(struct cursor *c, struct task_status *t)
 {
     uint64_t mode;
-    if (!cursor_u64(c, 10, &mode) || mode > 2)
+    if (!cursor_u64(c, 10, &mode))
         return false;
-    t->seccomp = (int)mode;
+    t->seccomp = mode > 2 ? 2 : (int)mode; /* 3: its filter has killed it (SECCOMP_MODE_DEAD) */
     return true;
 }
 

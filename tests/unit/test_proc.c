@@ -171,6 +171,8 @@ START_TEST(status_without_optional_or_with_broken_lines)
     struct task_status t;
     ck_assert_int_eq(parse_with("\nSeccomp:", "", &t), 0);
     ck_assert_int_eq(t.seccomp, -1);
+    ck_assert_int_eq(parse_with("\nSeccomp:", "Seccomp:\t3\n", &t), 0); /* its filter killed it */
+    ck_assert_int_eq(t.seccomp, 2);
     ck_assert_int_eq(parse_with("\nNSpid:", "", &t), 0);
     ck_assert_int_eq(t.ns_tid, 0);
     ck_assert_int_eq(parse_with("\nUid:", "Uid:\t4294967295\t0\t0\t0\n", &t), 0);
@@ -183,7 +185,7 @@ START_TEST(status_without_optional_or_with_broken_lines)
         {"\nUid:", "Uid:\t4294967296\t2\t3\t4\n"},
         {"\nUid:", "Uid:\t1\t2\t-3\t4\n"},
         {"\nNSpid:", "NSpid:\t12\t\n"},
-        {"\nSeccomp:", "Seccomp:\t3\n"},
+        {"\nSeccomp:", "Seccomp:\tx\n"},
         {"\nState:", "State:\t\n"},
         {"\nvoluntary", ""},
     };
