@@ -23,6 +23,8 @@ enum syscall_flow { FLOW_NONE, FLOW_IN, FLOW_OUT };
 enum syscall_flow syscall_flow(int64_t number);
 /* Is it poll or ppoll? */
 bool syscall_polls(int64_t number);
+/* Does a poll or a select with ARGS list no descriptor, so that only time or a signal ends it? */
+bool syscall_polls_nothing(int64_t number, const uint64_t args[6]);
 /* A stop makes it return EINTR to the program although no signal was sent; rax may be set to
  * −ERESTARTNOHAND to have it restarted, with the same ARGS. */
 bool syscall_needs_repair(int64_t number, const uint64_t args[6]);

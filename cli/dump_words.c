@@ -54,6 +54,13 @@ static void add_mount(const struct dump *d, const struct dump_thread *t,
     text_add(out, ")");
 }
 
+static bool sleeps(const struct dump *d, const struct dump_thread *t, const char *call)
+{
+    const struct wait *wait = profile_see_wait(d->profile, t->at.wait);
+    return str_ends(call, "nanosleep") ||
+           (wait && wait->object.ix && str_eq(profile_text(d->profile, wait->object), "sleep"));
+}
+
 static void add_call(const struct dump *d, const struct dump_thread *t,
                      const struct dump_style *style, struct text *out)
 {
@@ -64,7 +71,7 @@ static void add_call(const struct dump *d, const struct dump_thread *t,
                           : "is off the CPU in no system call, cause unknown");
     else if (!call)
         text_addf(out, "in system call %lld", (long long)t->syscall);
-    else if (str_ends(call, "nanosleep"))
+    else if (sleeps(d, t, call))
         text_addf(out, "sleeps (%s)", call);
     else
         text_addf(out, "in %s", call);

@@ -62,7 +62,8 @@ struct wait {
     enum wait_kind kind;
     string_id call; /* the system call's name; WAIT_CALL, and WAIT_STOPPED in a call */
     /* The object of the call: a path, or a kind of object without one ("pipe", "socket",
-     * "eventfd").  None: unknown, or the call has no file. */
+     * "eventfd"); "sleep" of a poll or a select without a descriptor, as time.sleep() of CPython up
+     * to 3.10.  None: unknown, or the call has no file. */
     string_id object;
     mount_id mount; /* the mount of OBJECT, the path of a file; none: unknown, or a device */
     struct wait_side side;

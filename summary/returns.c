@@ -41,7 +41,7 @@ static bool is_for_requests(const struct call_tree *t, uint32_t node)
         return queues >> at.futex & 1 && !is_for_result(t, node);
     if (is_for_program(t, node))
         return false;
-    return !str_is_one_of(call, calls) && !str_starts(call, "wait") && !str_ends(call, "nanosleep");
+    return !str_is_one_of(call, calls) && !str_starts(call, "wait") && !is_sleep(at.frame);
 }
 
 static bool is_there(const struct judgement *s, const struct returns *r, const struct run *run)

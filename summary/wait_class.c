@@ -6,9 +6,11 @@
 #include "summary/idle.h"
 #include "summary/known.h"
 
-static bool sleeps(const char *call)
+bool is_sleep(const struct shown_frame *f)
 {
-    return str_eq(call, "clock_nanosleep") || str_eq(call, "nanosleep") || str_eq(call, "pause");
+    static const char *const calls[] = {"clock_nanosleep", "nanosleep", "pause", NULL};
+    return f->kind == SHOWN_WAIT && f->wait == WAIT_CALL &&
+           (str_is_one_of(f->call, calls) || (f->object && str_eq(f->object, "sleep")));
 }
 
 /* The frames of a stack, one after the other outward: of T's from NODE on, or of STACK, N there. */
@@ -39,7 +41,7 @@ static const struct shown_frame *next_outward(struct outward *w)
 static bool is_sqlites_sleep(struct outward w)
 {
     const struct shown_frame *f = next_outward(&w);
-    if (!f || f->kind != SHOWN_WAIT || f->wait != WAIT_CALL || !sleeps(f->call))
+    if (!f || !is_sleep(f))
         return false;
     do
         f = next_outward(&w);
@@ -76,7 +78,7 @@ enum wait_class class_of_node(const struct call_tree *t, uint32_t node)
     case WAIT_PAGE:
         return CLASS_PAGE;
     case WAIT_CALL:
-        if (sleeps(at.frame->call))
+        if (is_sleep(at.frame))
             return waits_for_sqlite(t, node) ? CLASS_ORDINARY : CLASS_SLEEP;
         if (str_eq(at.frame->call, "flock") || str_eq(at.frame->call, "fcntl"))
             return CLASS_ORDINARY; /* for whoever has the lock */

@@ -18,6 +18,7 @@ enum wait_class {
 };
 enum wait_class class_of_node(const struct call_tree *t, uint32_t node);
 enum wait_class class_of_run(struct call_tree *t, const struct run *run);
+bool is_sleep(const struct shown_frame *f); /* a wait for time to pass, or for a signal */
 /* Does RUN, of CLASS, do something itself, or is it in a wait that only the kernel can end? */
 bool is_busy_class(enum wait_class class, const struct run *run);
 /* Does NODE, a sleep, wait for a lock of SQLite's?  A program may call its sqlite3_sleep(), too. */

@@ -59,6 +59,8 @@ static struct wait wait_in_call(struct profile *p, const struct sample_message *
         name_limiter_limit(files, &text, MAX_FILES, by_folder);
     if (text.len)
         wait.object = profile_string(p, text.s);
+    else if (syscall_polls_nothing(s->syscall, s->syscall_args))
+        wait.object = profile_string(p, "sleep");
     text_release(&text);
     return wait;
 }

@@ -58,6 +58,11 @@ bool syscall_polls(int64_t number)
     return number == SYS_ppoll;
 }
 
+bool syscall_polls_nothing(int64_t number, const uint64_t args[6])
+{
+    return syscall_polls(number) ? !args[1] : number == SYS_pselect6 && !args[0];
+}
+
 bool syscall_needs_repair(int64_t number, const uint64_t args[6])
 {
     (void)number, (void)args;

@@ -445,6 +445,14 @@ bool syscall_polls(int64_t number)
     return number == SYS_poll || number == SYS_ppoll;
 }
 
+bool syscall_polls_nothing(int64_t number, const uint64_t args[6])
+{
+    if (syscall_polls(number))
+        return !args[1];
+    return (number == SYS_select || number == SYS_pselect6) &&
+           (!args[0] || !(args[1] | args[2] | args[3]));
+}
+
 /* Once more, it would find its own file there. */
 static bool makes_a_file(int64_t number, const uint64_t args[6])
 {

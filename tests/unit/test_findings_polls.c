@@ -62,6 +62,8 @@ START_TEST(who_asks_again_and_again_is_told_for_what)
          "main polls 100% of its time for a lock, in FileLock::acquireLock > clock_nanosleep: it "},
         {"FileLock.acquire@/src/a.py:1:2" SLEEP, NULL,
          "main polls 100% of its time for a lock, in "},
+        {"reap!app > poll sleep [blocked]", "reap!app > __waitpid!libc.so.6",
+         "main polls 98% of its time for the end of a child, in reap > "},
         {"wait_for_baton@/src/a.py:1:2" SLEEP, NULL,
          "main polls 100% of its time in wait_for_baton a.py:2 > clock_nanosleep: it sleeps 10 "
          "times a second, 100 ms each. A call that blocks wakes at once: flock() for a lock file, "

@@ -44,6 +44,30 @@ START_TEST(what_is_waited_for_is_named)
 }
 END_TEST
 
+/* So does CPython sleep up to 3.10. */
+START_TEST(who_polls_nothing_sleeps)
+{
+    static const struct {
+        int64_t call;
+        uint64_t args[6];
+        const char *object;
+    } cases[] = {
+        {SYS_select, {0, 0, 0, 0, 1}, "sleep"}, {SYS_pselect6, {8, 0, 0, 0, 1}, "sleep"},
+        {SYS_select, {8, 4096, 0, 0, 1}, ""},   {SYS_poll, {0, 0, 500}, "sleep"},
+        {SYS_ppoll, {4096, 1, 4096}, ""},       {SYS_epoll_wait, {0, 0, 0}, ""},
+    };
+    profile = profile_new(0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sample_message m = {.snapshot = {.state = THREAD_BLOCKED, .syscall = cases[i].call}};
+        memcpy(m.snapshot.syscall_args, cases[i].args, sizeof cases[i].args);
+        const struct wait_sample sample = {.m = &m, .gil = {.gil = PY_GIL_ABSENT}};
+        struct wait wait = wait_reason(profile, &sample, &files);
+        ck_assert_str_eq(profile_text(profile, wait.object), cases[i].object);
+    }
+    profile_free(profile);
+}
+END_TEST
+
 START_TEST(files_are_named_up_to_a_thousand_and_devices_always)
 {
     char path[32];
@@ -62,5 +86,5 @@ START_TEST(files_are_named_up_to_a_thousand_and_devices_always)
 }
 END_TEST
 
-CHECK_MAIN("wait_reason", 20, what_is_waited_for_is_named,
+CHECK_MAIN("wait_reason", 20, what_is_waited_for_is_named, who_polls_nothing_sleeps,
            files_are_named_up_to_a_thousand_and_devices_always)
