@@ -9,8 +9,9 @@ static bool waits_inside(const struct dump *d, size_t i)
     if (i >= d->waits.n)
         return false;
     const struct waiter *w = &d->waits.items[i];
-    return t->side.inside && t->state == THREAD_BLOCKED && t->side.blocker.kind != BLOCKER_GONE &&
-           t->counted && !t->ran && !t->ended && !w->cycle && !w->behind;
+    return t->side.inside && !t->side.timed && t->state == THREAD_BLOCKED &&
+           t->side.blocker.kind != BLOCKER_GONE && t->counted && !t->ran && !t->ended &&
+           !w->cycle && !w->behind;
 }
 
 bool dump_is_stuck(const struct dump *d, size_t first)

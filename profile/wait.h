@@ -29,7 +29,7 @@ struct wait_side {
     uint64_t addr; /* of the lock; 0: not kept */
     bool timed;    /* the wait has a time-out; of a socket's: it may have one */
     bool expired;  /* and ended by it */
-    bool inside;   /* only a thread of its own process can end it, or a signal */
+    bool inside;   /* only a thread of its own process can end it, a signal, or its time-out */
     bool single;   /* of THING_EVENTS: they are those of one connection, pipe or child */
     bool at_least; /* there are more than MORE */
     struct blocker blocker;

@@ -103,6 +103,32 @@ static bool is_for_other_process(const struct groups *g, const struct profile_th
            has_other_process(g->p, &wait->side, profile_see_process(g->p, thread->process)->pid);
 }
 
+static bool is_recorded(const struct profile *p, pid_t pid)
+{
+    for (uint32_t i = 1; i <= profile_thread_count(p); i++) {
+        const struct profile_thread *t = profile_see_thread(p, (thread_id){i});
+        if (t->process.ix && t->n_runs && profile_see_process(p, t->process)->pid == pid)
+            return true;
+    }
+    return false;
+}
+
+/* Is a process that is not recorded at the other end of what RUN waits for?  One whose unix sockets
+ * cannot be looked at cannot be recorded, either; of TCP's it is known who listens. */
+static bool is_for_unrecorded(const struct groups *g, const struct profile_thread *thread,
+                              const struct run *run)
+{
+    const struct wait *wait = profile_see_wait(g->p, run->at.wait);
+    (void)thread;
+    if (run->state != RUN_BLOCKED || !wait)
+        return false;
+    const struct blocker *b = &wait->side.blocker;
+    const struct listener *l = profile_listener(g->p, b);
+    if (b->kind == BLOCKER_PEER && !b->pid)
+        return l ? !is_recorded(g->p, l->pid) : b->net == NET_UNIX && b->host.ix;
+    return blocker_is_process(b) && !is_recorded(g->p, b->pid);
+}
+
 /* Does RUN wait for what comes of a pool's work? */
 static bool is_for_results(const struct groups *g, const struct profile_thread *thread,
                            const struct run *run)
@@ -168,7 +194,7 @@ struct meanwhile meanwhile_of(const struct groups *g, const struct thread_group 
                               enum busy_with with, const struct intervals *waits)
 {
     struct meanwhile m = {0};
-    if (!waits->n)
+    if (!waits->n || are_mostly(g, group, waits, is_for_unrecorded))
         return m;
     bool by_family = are_mostly(g, group, waits, is_ended_by_family);
     bool results = are_mostly(g, group, waits, is_for_results);

@@ -13,7 +13,8 @@ static const struct run *last_wait(const struct judgement *s, const struct profi
 {
     const struct run *last = t->n_runs ? &t->runs[t->n_runs - 1] : NULL;
     const struct wait *wait = last ? profile_see_wait(s->p, last->at.wait) : NULL;
-    return wait && last->state == RUN_BLOCKED && wait->side.inside ? last : NULL;
+    return wait && last->state == RUN_BLOCKED && wait->side.inside && !wait->side.timed ? last
+                                                                                        : NULL;
 }
 
 /* Do all threads of process ID wait so?  Each has to be known: any other could wake them. */

@@ -130,8 +130,7 @@ static struct wait_side find_side(struct wait_owners *w, const struct lock_wait 
                                   const struct futex_lock *lock, const struct reading *reading)
 {
     bool exact = !(wait->sample.flags & SAMPLE_APPROXIMATE);
-    struct wait_side side = {.timed = lock->timed,
-                             .inside = exact && !lock->timed && !lock->shared};
+    struct wait_side side = {.timed = lock->timed, .inside = exact && !lock->shared};
     if (!exact || !lock->thing)
         return side;
     side.thing = lock->thing;

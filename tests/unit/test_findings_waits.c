@@ -536,8 +536,9 @@ END_TEST
  * but that of a child may have a part in it. */
 START_TEST(who_is_of_another_family_ends_no_wait_for_a_thread)
 {
-    static const struct wait_side inside = {.inside = true};
-    for (int child = 0; child < 2; child++) {
+    for (int how = 0; how < 4; how++) {
+        bool child = how & 1;
+        const struct wait_side inside = {.inside = true, .timed = how & 2};
         setup();
         process_id parent = b.process;
         builder_held(&b, lead, "serve!app > pop!app > pthread_cond_wait!libc.so.6", &inside, 4000);
@@ -547,6 +548,28 @@ START_TEST(who_is_of_another_family_ends_no_wait_for_a_thread)
         builder_run(&b, builder_thread(&b, 20, NULL), "code!xz", 4000, 4000);
         judge(4000);
         ck_assert_int_eq(is_said("Meanwhile 20 (xz) is 100% in code"), child);
+        teardown();
+    }
+}
+END_TEST
+
+/* Who is at the other end is none of those that are recorded: they keep nobody who waits for it. */
+START_TEST(who_is_not_waited_for_is_not_told_meanwhile)
+{
+    static const struct blocker ends[] = {
+        {.kind = BLOCKER_PEER, .net = NET_UNIX},
+        {.kind = BLOCKER_PEER, .net = NET_TCP, .port = 5432, .pid = 812},
+        {.kind = BLOCKER_PEER, .net = NET_TCP, .port = 5432}, /* it may be anybody here */
+    };
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        struct wait_side side = {.thing = THING_SOCKET, .blocker = ends[i]};
+        setup();
+        bool local = side.blocker.net == NET_UNIX;
+        side.blocker.host = profile_string(b.p, local ? "/run/x.s.5432" : "127.0.0.1");
+        builder_polls(&b, lead, "ask@/src/a.py:1:3", &side, 4000);
+        builder_run(&b, builder_thread(&b, 11, "indexer"), "build!app", 4000, 4000);
+        judge(4000);
+        ck_assert_msg(is_said("Meanwhile indexer is 100% in build") == (i == 2), "%zu", i);
         teardown();
     }
 }
@@ -616,6 +639,7 @@ END_TEST
 CHECK_MAIN("findings_waits", 20, a_loop_that_waits_for_one_child_is_told_as_such,
            several_that_share_a_lock_are_named, threads_that_run_one_after_the_other_are_told_to,
            who_is_of_another_family_ends_no_wait_for_a_thread,
+           who_is_not_waited_for_is_not_told_meanwhile,
            threads_that_serve_come_before_an_event_loop_that_idles,
            a_sleep_of_sqlite_is_a_wait_for_its_lock, a_retry_is_told_also_where_nobody_ran,
            what_a_queues_process_waits_for_is_told, what_keeps_a_loop_from_polling_is_told,
