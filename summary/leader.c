@@ -19,6 +19,23 @@ enum {
     MAY_REST = SUPERVISES | 1U << CAUSE_CONDITION, /* a helper waits there for work */
 };
 
+/* Does RUN, whose stack ends in AT, wait for signals, by itself or by a descriptor of nothing else?
+ * A daemon's main thread does so until it is told to end. */
+static bool waits_for_signal(const struct groups *g, struct holders *h, const struct run *run,
+                             const struct shown_frame *at)
+{
+    static const char *const calls[] = {"rt_sigtimedwait", "rt_sigsuspend", NULL};
+    if (at->kind != SHOWN_WAIT || at->wait != WAIT_CALL)
+        return false;
+    const struct wait_side *side = run->at.wait.ix ? holders_side(h, run->at) : NULL;
+    const struct listed_blocker *one = side ? profile_see_blocker(g->p, side->list) : NULL;
+    bool listed = one && !side->more;
+    for (; one; one = profile_see_blocker(g->p, one->next))
+        listed &= one->blocker.thing == THING_SIGNALS;
+    return listed || str_is_one_of(at->call, calls) ||
+           (at->object && str_eq(at->object, "signalfd"));
+}
+
 /* Does RUN wait for whoever comes: for connections, requests of clients, signals?  What a server's
  * epoll_wait(2) is for may not have been read. */
 static bool waits_for_anybody(const struct groups *g, struct holders *h, const struct run *run)
@@ -30,10 +47,12 @@ static bool waits_for_anybody(const struct groups *g, struct holders *h, const s
     if (meaning_of(g->tree, node))
         return false;
     const struct shown_frame *at = call_tree_node(g->tree, node).frame;
+    if (at && waits_for_signal(g, h, run, at))
+        return true;
     if (!run->at.wait.ix || holders_side(h, run->at)->thing == THING_UNKNOWN)
         return at && at->kind == SHOWN_WAIT && at->wait == WAIT_CALL &&
                str_starts(at->call, "epoll_") && !is_for_result(g->tree, node);
-    return holders_is_for(h, run->at, anybody) || holders_side(h, run->at)->thing == THING_SIGNALS;
+    return holders_is_for(h, run->at, anybody);
 }
 
 bool leader_is_of_jobs(const struct groups *g, const struct thread_group *group)
@@ -67,14 +86,35 @@ static bool is_rest(const struct groups *g, const struct run *run, unsigned caus
     return causes >> cause & 1 && !(cause == CAUSE_CONDITION && is_for_result(g->tree, node));
 }
 
-/* GROUP's time that is not in CAUSES, 1 << enum cause, nor in waits for anybody. */
+/* Is one wait all that T did?  Beside a server's loop that works it is for what comes now and then:
+ * a subscription's messages, an end. */
+static bool is_one_wait(const struct profile_thread *t)
+{
+    uint64_t waits = 0;
+    bool waited = t->n_runs > 0;
+    for (size_t k = 0; k < t->n_runs; k++) {
+        waited &= t->runs[k].state == RUN_BLOCKED || t->runs[k].state == RUN_MISSED;
+        waits += t->runs[k].waits;
+    }
+    return waited && waits <= 1 && !t->n_folded;
+}
+
+static bool is_loop_at_work(const struct thread_group *main, int64_t main_ns)
+{
+    static const double works = 0.02;
+    return main && 2 * main->class_ns[CLASS_IDLE] > main->wall_ns &&
+           share_of(main_ns, main->wall_ns) >= works;
+}
+
+/* GROUP's time that is not in CAUSES, 1 << enum cause, nor in waits for anybody.  BESIDE a server's
+ * loop at work. */
 static int64_t other_ns(const struct groups *g, struct holders *h, const struct thread_group *group,
-                        unsigned causes)
+                        unsigned causes, bool beside)
 {
     int64_t ns = 0;
     for (size_t i = 0; i < group->n; i++) {
         const struct profile_thread *t = group->threads[i]->thread;
-        for (size_t k = 0; k < t->n_runs; k++) {
+        for (size_t k = 0; k < t->n_runs && !(beside && is_one_wait(t)); k++) {
             const struct run *run = &t->runs[k];
             bool counts = run->state != RUN_MISSED &&
                           !is_rest(g, run, causes, group->n_threads, group->threads[i]->of_pool) &&
@@ -120,7 +160,8 @@ static struct thread_group *most_busy(const struct groups *g, struct holders *h,
         if (group == main || group->idle || group->launches ||
             (inside && !is_of_process(group, main->threads[0]->thread->process)))
             continue;
-        int64_t ns = other_ns(g, h, group, leader_is_of_jobs(g, group) ? SUPERVISES : MAY_REST);
+        unsigned causes = leader_is_of_jobs(g, group) ? SUPERVISES : MAY_REST;
+        int64_t ns = other_ns(g, h, group, causes, is_loop_at_work(main, main_ns));
         if (ns <= most_ns || !is_something(group, ns))
             continue;
         most = group;
@@ -171,13 +212,13 @@ struct thread_group *leader_of(const struct groups *g, struct holders *h)
     if (main)
         return main;
     main = groups_main(g);
-    int64_t main_ns = main ? other_ns(g, h, main, SUPERVISES) : 0;
+    int64_t main_ns = main ? other_ns(g, h, main, SUPERVISES, false) : 0;
     if (main && share_of(main_ns, main->wall_ns) >= does_much)
         return main;
     struct thread_group *joined = main && joins(g, main) ? stand_in(g, h, main) : NULL;
     if (joined) {
         main = joined;
-        main_ns = other_ns(g, h, main, SUPERVISES);
+        main_ns = other_ns(g, h, main, SUPERVISES, false);
         if (share_of(main_ns, main->wall_ns) >= does_much)
             return main;
     }

@@ -180,15 +180,14 @@ static void judge_loop(const struct judgement *s, const struct thread_group *gro
     add_figure(f, "longest_stall_s", (double)stall_ns(longest) / NS_PER_S);
     /* What a stall costs those whom the loop serves cannot be measured; where others lead they lose
      * no more than the loop's own time. */
-    f->share = stalled && group == s->lead ? 1 : 1 - idle;
+    f->share = stalled && (group == s->lead || group->leads) ? 1 : 1 - idle;
     if (!loop->kind || idle < loop_idle_share || loop->polls < (stalled ? LEAST_POLLS : 1))
         return;
     struct text words = {0};
     bool rests = !add_loop(s, group, loop, stalls, stalled, &words);
     if (!rests && share_of(group->cpu_ns, group->wall_ns) >= computes_much)
         (void)add_slow_code(s, group, group->plural ? "their CPU time" : "its CPU time", &words, f);
-    if (!stalled)
-        add_loops_answer(s, group, &words);
+    add_loops_answer(s, group, &words);
     if (rests) {
         f->kind = FINDING_RESTS;
         f->share = idle;

@@ -96,6 +96,51 @@ START_TEST(a_wait_for_connections_is_none_for_somebody)
 }
 END_TEST
 
+/* A daemon's main thread waits until it is told to end. */
+START_TEST(a_wait_for_signals_is_none_for_somebody)
+{
+    static const struct blocker signals = {.thing = THING_SIGNALS};
+    static const char *const waits[] = {"main!app > sigwait!libc.so.6 > rt_sigtimedwait [blocked]",
+                                        "main!app > read signalfd [blocked]", NULL};
+    for (int i = 0; i < 3; i++) {
+        struct wait_side side = {.thing = THING_EVENTS};
+        setup();
+        side.list = profile_list_blocker(b.p, &signals, (blocker_list){0});
+        if (waits[i])
+            builder_run(&b, lead, waits[i], 4000, 0);
+        else
+            builder_polls(&b, lead, "main!app", &side, 4000);
+        builder_run(&b, other, "find!app", 4000, 4000);
+        judge(4000);
+        assert_told(0, "computes", "reloader computes");
+        assert_not_told("waits_meanwhile");
+        teardown();
+    }
+}
+END_TEST
+
+#define LOOP "_run_once@/usr/lib/python3.11/asyncio/base_events.py"
+/* One that has waited for messages all the time is late for nobody; the loop may be. */
+START_TEST(a_listener_does_not_lead_beside_a_loop_at_work)
+{
+    for (int works = 0; works < 2; works++) {
+        setup();
+        for (int i = 0; i < 10; i++) {
+            builder_run(&b, lead,
+                        LOOP ":1:2 > select@/usr/lib/python3.11/selectors.py:1:2 > "
+                             "epoll_wait [blocked]",
+                        works ? 370 : 400, 0);
+            if (works)
+                builder_run(&b, lead, LOOP ":1:9 > build@/src/web.py:1:2", 30, 30);
+        }
+        builder_run(&b, other, "listen@/src/a.py:5:6 > recvfrom 10.0.0.5:80 [blocked]", 4000, 0);
+        judge(4000);
+        ck_assert_str_eq(found.ledger.leader->noun, works ? "main" : "reloader");
+        teardown();
+    }
+}
+END_TEST
+
 /* As of a backend of PostgreSQL's, whose process looks like those that wait for their clients. */
 START_TEST(a_wait_whose_meaning_is_known_is_none_for_work)
 {
@@ -356,6 +401,7 @@ START_TEST(a_main_thread_that_rests_in_an_imported_program_does_not_lead)
 END_TEST
 
 CHECK_MAIN("findings_leader", 60, a_wait_whose_meaning_is_known_is_none_for_work,
+           a_wait_for_signals_is_none_for_somebody, a_listener_does_not_lead_beside_a_loop_at_work,
            who_only_joins_a_thread_is_a_stand_in_for_that_one,
            who_computes_much_leads_though_it_joins_a_thread,
            a_main_thread_that_rests_in_an_imported_program_does_not_lead,
