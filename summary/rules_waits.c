@@ -103,20 +103,20 @@ static unsigned waits_for_others(const struct judgement *s, struct thread_group 
     return 1U << CLASS_ORDINARY | (both ? 1U << CLASS_GIL : 0);
 }
 
-/* Is GROUP, which waits at NODE, kept from its work?  The leader is, whoever that is.  A helper with
- * nothing to do waits, too, but for a condition, or it hardly ever ran, as a child that is asked
- * through a pipe.  A main thread is not, if it only looks after those who lead. */
+/* Is GROUP, which waits at NODE, kept from its work?  The leader is, if it waits for one of its own
+ * process.  A helper with nothing to do waits, too, but for a condition, or it hardly ever ran, as
+ * a child that is asked through a pipe.  A main thread is not, if it only looks after those who
+ * lead. */
 static bool is_kept(const struct judgement *s, const struct thread_group *group, uint32_t node)
 {
     static const unsigned locks = 1U << FUTEX_UNKNOWN | 1U << FUTEX_LOCK | 1U << FUTEX_RWLOCK;
     const struct call_node at = call_tree_node(s->g->tree, node);
     bool works = share_of(group->cpu_ns, group->wall_ns) >= works_share;
-    if (group == s->lead)
-        return true;
     if (group->threads[0]->thread->main)
-        return group->n == 1 && !group->leads && works;
+        return group == s->lead || (group->n == 1 && !group->leads && works);
     bool futex = at.frame->call && str_starts(at.frame->call, "futex");
-    return s->lead && !s->lead->leads && futex && locks >> at.futex & 1;
+    bool lock = locks >> at.futex & 1;
+    return s->lead && !s->lead->leads && futex && (lock || group == s->lead);
 }
 
 /* Does RUN wait for whoever comes, as a server for its clients, or for another machine? */
