@@ -352,6 +352,37 @@ static bool waits_for_child(const struct judgement *s, const struct thread_group
     return call && str_starts(call, "wait");
 }
 
+static bool is_child(const struct profile_process *p, pid_t pid)
+{
+    for (size_t i = 0; i < p->n_children; i++)
+        if (p->children[i].pid == pid)
+            return true;
+    return false;
+}
+
+/* Does RUN, of P, wait for another machine, or for a process that is no child of P's? */
+static bool is_for_another(const struct judgement *s, const struct profile_process *p,
+                           const struct run *run)
+{
+    const struct wait *wait = profile_see_wait(s->p, run->at.wait);
+    if (run->state != RUN_BLOCKED || !wait)
+        return false;
+    const struct blocker *b = &wait->side.blocker;
+    return holders_is_remote(s->holders, run->at) ||
+           (blocker_is_process(b) && b->pid != p->pid && !is_child(p, b->pid));
+}
+
+/* Does MAIN, of P, mostly? */
+static bool waits_for_another(const struct judgement *s, const struct profile_process *p,
+                              const struct thread_group *main)
+{
+    int64_t ns = 0;
+    const struct profile_thread *t = main->threads[0]->thread;
+    for (size_t i = 0; i < t->n_runs; i++)
+        ns += is_for_another(s, p, &t->runs[i]) ? t->runs[i].weights.wall_ns : 0;
+    return 2 * ns > main->wall_ns;
+}
+
 /* The CPUs that children of P used which are not recorded.  Those that a list of processes did not
  * find had ended, and the kernel has added their whole lives. */
 static double cpus_of_children(const struct judgement *s, const struct profile_process *p)
@@ -372,7 +403,9 @@ static void judge_parent(const struct judgement *s, process_id id, struct findin
     const struct profile_process *p = profile_see_process(s->p, id);
     double cpus = cpus_of_children(s, p);
     const struct thread_group *main = group_of_main(s, id);
-    if (f->words || !only_waits(s, id) || cpus < (waits_for_child(s, main) ? 0.02 : busy_children))
+    if (f->words || !only_waits(s, id) ||
+        cpus < (waits_for_child(s, main) ? 0.02 : busy_children) ||
+        (main && waits_for_another(s, p, main)))
         return;
     struct text words = {0};
     const char *comm = profile_text(s->p, p->comm);

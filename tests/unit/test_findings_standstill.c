@@ -255,6 +255,28 @@ START_TEST(who_only_waits_for_children_does_not_hide_one_that_works)
 }
 END_TEST
 
+/* A child that works beside a wait for another machine is not what is waited for. */
+START_TEST(who_waits_for_another_machine_waits_for_no_child)
+{
+    for (int remote = 0; remote < 2; remote++) {
+        struct wait_side side = {.thing = THING_SOCKET,
+                                 .blocker = {.kind = BLOCKER_PEER, .net = NET_TCP, .port = 443}};
+        b = builder_start(10, "train");
+        side.blocker.host = profile_string(b.p, remote ? "52.1.1.1" : "127.0.0.1");
+        lead = builder_thread(&b, 10, NULL);
+        builder_polls(&b, lead, "load@/src/t.py:1:20", &side, 3900);
+        builder_run(&b, lead, "load@/src/t.py:1:21", 100, 100);
+        add_child(21, 2000);
+        judge(4000);
+        if (remote)
+            assert_told(0, "waits", "main waits 98% of its time in load t.py:20");
+        else
+            assert_told(0, "only_children", "10 (train) only waits for its children");
+        teardown();
+    }
+}
+END_TEST
+
 START_TEST(many_may_wait_for_children_that_do_nothing)
 {
     enum { MANY = 2 * MAX_FIGURES };
@@ -273,6 +295,7 @@ END_TEST
 
 CHECK_MAIN("findings_standstill", 20, a_pool_whose_tasks_wait_for_it_is_told,
            who_only_waits_for_children_does_not_hide_one_that_works,
+           who_waits_for_another_machine_waits_for_no_child,
            many_may_wait_for_children_that_do_nothing, who_all_wait_for_work_are_not_stuck,
            what_cannot_be_told_is_said_so, a_server_without_clients_is_idle,
            who_wakes_up_again_and_again_goes_on, who_hangs_beside_idle_workers_is_told,
