@@ -58,32 +58,81 @@ static bool is_one_of(const struct judgement *s, const struct delay *d, const st
     return !d->of_resolver || b->port == DNS_PORT || rule_stack_has(s, run->at, resolves);
 }
 
-/* GROUP's waits at NODE that are D's: how long, and how many. */
-static int64_t waits_for(const struct judgement *s, const struct thread_group *group, uint32_t node,
-                         const struct delay *d, uint64_t *ret_n)
+/* The wait that goes on: a long recording has each in several runs. */
+struct open_wait {
+    const struct profile_thread *thread;
+    int64_t ns, until_ns;
+    bool begun_before;
+};
+
+static bool goes_on(const struct open_wait *open, const struct waits_at *w)
 {
-    int64_t ns = 0;
-    *ret_n = 0;
+    return open->thread == w->thread && open->until_ns == w->run->start_ns;
+}
+
+static void go_on(struct open_wait *open, const struct waits_at *w)
+{
+    if (!goes_on(open, w))
+        *open = (struct open_wait){.thread = w->thread, .begun_before = w->k == 1};
+    open->ns += w->run->weights.wall_ns;
+    open->until_ns = run_end_ns(w->run);
+}
+
+/* Waits that are a delay's: in all, and those of about its length. */
+struct delayed {
+    int64_t all_ns, ns;
+    uint64_t all, n;
+};
+
+/* WAITS that took NS: a run's ends are between two looks. */
+static void add_delayed(struct delayed *sum, const struct delay *d, int64_t ns, uint64_t waits)
+{
+    const int64_t each_ns = ns / (int64_t)max_u64(waits, 1);
+    bool is = each_ns >= d->least_ns / 2 && each_ns / 2 <= d->most_ns;
+    sum->all_ns += ns;
+    sum->all += waits;
+    sum->ns += is ? ns : 0;
+    sum->n += is ? waits : 0;
+}
+
+/* GROUP's waits at NODE that are D's.  One that goes on is not counted yet. */
+static struct delayed delayed_of(const struct judgement *s, const struct thread_group *group,
+                                 uint32_t node, const struct delay *d)
+{
+    struct delayed sum = {0};
+    struct open_wait open = {0};
     for (struct waits_at w = waits_at(s, group, node); waits_at_next(&w);) {
-        bool is = is_one_of(s, d, w.run);
-        ns += is ? w.run->weights.wall_ns : 0;
-        *ret_n += is ? w.run->waits : 0;
+        if (!is_one_of(s, d, w.run))
+            continue;
+        if (open.ns && !goes_on(&open, &w))
+            add_delayed(&sum, d, open.ns, 1);
+        go_on(&open, &w);
+        if (!w.run->waits)
+            continue;
+        add_delayed(&sum, d, open.ns, w.run->waits);
+        open = (struct open_wait){0};
     }
-    return ns;
+    if (open.ns)
+        add_delayed(&sum, d, open.ns, 1);
+    return sum;
 }
 
 static bool add_known_delay(const struct judgement *s, const struct thread_group *group,
                             uint32_t node, struct text *words, struct finding *f)
 {
+    static const double most = 0.8; /* of the time */
     for (size_t i = 0; i < sizeof delays / sizeof *delays; i++) {
-        uint64_t n;
-        int64_t ns = waits_for(s, group, node, &delays[i], &n);
-        n = ns > 0 ? max_u64(n, group->n_threads) : 0; /* one that goes on is not counted yet */
-        int64_t each_ns = n ? ns / (int64_t)n : 0;
-        if (!n || each_ns < delays[i].least_ns || each_ns > delays[i].most_ns ||
-            share_of(ns, group->wall_ns) < delays[i].share)
+        const struct delayed sum = delayed_of(s, group, node, &delays[i]);
+        int64_t each_ns = sum.n ? sum.ns / (int64_t)sum.n : 0;
+        if (each_ns < delays[i].least_ns || each_ns > delays[i].most_ns ||
+            share_of(sum.ns, sum.all_ns) < most ||
+            share_of(sum.ns, group->wall_ns) < delays[i].share)
             continue;
-        text_add(words, " Each takes ");
+        if (sum.n == sum.all)
+            text_add(words, " Each takes ");
+        else
+            text_addf(words, " %" PRIu64 " of %" PRIu64 " take%s ", sum.n, sum.all,
+                      sum.n == 1 ? "s" : "");
         add_time(words, each_ns);
         text_add(words, delays[i].words);
         add_figure(f, "wait_ms", (double)each_ns / NS_PER_MS);
@@ -102,21 +151,6 @@ struct time_outs {
     int64_t whole_ns;
     bool datagrams; /* these wait for one of UDP's */
 };
-
-/* The wait that goes on: a long recording has each in several runs. */
-struct open_wait {
-    const struct profile_thread *thread;
-    int64_t ns, until_ns;
-    bool begun_before;
-};
-
-static void go_on(struct open_wait *open, const struct waits_at *w)
-{
-    if (open->thread != w->thread || open->until_ns != w->run->start_ns)
-        *open = (struct open_wait){.thread = w->thread, .begun_before = w->k == 1};
-    open->ns += w->run->weights.wall_ns;
-    open->until_ns = run_end_ns(w->run);
-}
 
 static void add_expired(struct time_outs *sum, const struct open_wait *open, uint64_t waits)
 {

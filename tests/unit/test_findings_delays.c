@@ -86,6 +86,36 @@ START_TEST(who_waits_for_datagrams_need_not_have_asked)
 }
 END_TEST
 
+/* Main waits N times for EACH_MS and once for ONE_MS, for an answer of NET's PORT. */
+static void judge_one_of(enum blocker_net net, uint32_t port, int n, int64_t each_ms,
+                         int64_t one_ms)
+{
+    struct wait_side side = {.thing = THING_SOCKET,
+                             .timed = true,
+                             .blocker = {.kind = BLOCKER_PEER, .net = net, .port = port}};
+    setup();
+    side.blocker.host = profile_string(b.p, "10.0.0.2");
+    for (int i = 0; i <= n; i++) {
+        builder_polls(&b, lead, "ask@/src/a.py:1:2", &side, i < n ? each_ms : one_ms);
+        struct profile_thread *t = profile_get_thread(b.p, lead);
+        t->runs[t->n_runs - 1].waits = 1;
+        builder_run(&b, lead, "use@/src/a.py:1:5", 1, 1);
+    }
+    judge((int)(n * each_ms + one_ms) + n + 1);
+}
+
+/* The mean of 42 ms is no wait's, and of 260 ms neither. */
+START_TEST(a_delay_is_that_of_each_wait)
+{
+    judge_one_of(NET_TCP, 5432, 90, 5, 3600);
+    ck_assert(is_said("main waits 98%") && !is_said("an acknowledgement"));
+    teardown();
+    judge_one_of(NET_UDP, 53, 19, 8, 5000);
+    ck_assert(is_said(" 1 of 20 takes 5.0 s" LOST));
+    teardown();
+}
+END_TEST
+
 /* Main waits for something of NET N times, for EACH_MS, and its time-out ends EXPIRED of these. */
 static void judge_time_outs(enum blocker_net net, uint32_t n, uint32_t expired, int64_t each_ms)
 {
@@ -151,5 +181,6 @@ START_TEST(a_time_out_is_as_long_as_its_whole_waits)
 END_TEST
 
 CHECK_MAIN("findings_delays", 20, a_delay_that_is_known_is_told,
-           a_time_out_is_as_long_as_its_whole_waits, a_datagram_that_may_be_lost_is_told,
-           who_waits_for_datagrams_need_not_have_asked, a_wait_that_its_time_out_ends_is_told)
+           a_time_out_is_as_long_as_its_whole_waits, a_delay_is_that_of_each_wait,
+           a_datagram_that_may_be_lost_is_told, who_waits_for_datagrams_need_not_have_asked,
+           a_wait_that_its_time_out_ends_is_told)
