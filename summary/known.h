@@ -125,6 +125,8 @@ const char *known_text(void); /* known.def: the rows built in */
  * line and what is wrong with it, and then T has only those built in.  To be released either
  * way. */
 int known_init(struct known_table *t, const char *text, struct err *err);
+/* Adds the rows of TEXT behind the built-in ones, as such, before a frame is looked up. */
+void known_add(struct known_table *t, const char *text);
 void known_release(struct known_table *t);
 /* T has all its rows: makes their keys. */
 void known_make_keys(struct known_table *t);

@@ -409,6 +409,18 @@ int known_init(struct known_table *t, const char *text, struct err *err)
     return rc;
 }
 
+void known_add(struct known_table *t, const char *text)
+{
+    struct err err = {0};
+    const size_t n = t->n;
+    if (read_rows(t, text, &err) < 0)
+        t->n = n;
+    for (size_t i = n; i < t->n; i++)
+        t->rows[i].built_in = true;
+    free(t->keys);
+    known_make_keys(t);
+}
+
 const char *known_text(void)
 {
     return known_def;

@@ -11,6 +11,7 @@
 #include "summary/frame_name.h"
 #include "summary/frame_role.h"
 #include "summary/known.h"
+#include "summary/own_packages.h"
 #include "summary/wait_text.h"
 
 /* The items of `shown` that one frame of the profile expands to, outermost first. */
@@ -318,6 +319,7 @@ struct view *view_new(const struct profile *p, const struct view_options *option
     v->p = p;
     v->options = *options;
     (void)known_init(&v->known, options->known, NULL);
+    own_packages_add(&v->known, p);
     v->expansions = xcalloc(profile_frame_count(p), sizeof *v->expansions);
     for (uint32_t i = 1; i <= profile_frame_count(p); i++)
         expand(v, (frame_id){i});

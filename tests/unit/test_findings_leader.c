@@ -1,6 +1,8 @@
 /* Whose time the answer is about, and whose function it names. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "tests/support/check_main.h"
 #include "tests/support/findings_stage.h"
@@ -319,6 +321,42 @@ START_TEST(a_function_has_the_time_of_all_that_libraries_do_for_it)
 }
 END_TEST
 
+#define SITE   "@/venv/lib/python3.11/site-packages/"
+#define SCRIPT "<module>@/venv/bin/acme:1:8"
+/* It lies among the libraries, and only the script that pip wrote is elsewhere. */
+START_TEST(a_program_that_pip_installed_is_the_users)
+{
+    static const struct {
+        const char *from, *package;
+        bool own;
+    } cases[] = {
+        {SCRIPT, "acme", true},
+        {"_run_module_as_main@<frozen runpy>:1:2 > _run_code@<frozen runpy>:1:2 > "
+         "<module>" SITE "acme/__main__.py:1:2",
+         "acme", true},
+        {SCRIPT, "gunicorn", false}, /* known.def knows it: it runs others' programs */
+        {SCRIPT " > main@/venv/bin/acme:3:4", "acme", false}, /* a script with work of its own */
+        {"<module>@/home/me/bin/acme:1:8", "acme", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        static const char *const functions[] = {"parse", "store"};
+        setup();
+        for (int k = 0; k < 2; k++) {
+            char *stack =
+                xasprintf("%s > main" SITE "%s/cli.py:1:9 > %s" SITE "%s/%s.py:1:5", cases[i].from,
+                          cases[i].package, functions[k], cases[i].package, functions[k]);
+            builder_run(&b, lead, stack, 2000, 2000);
+            free(stack);
+        }
+        judge(4000);
+        ck_assert_msg(is_said("50% in parse parse.py:5 and 50% in store store.py:5") ==
+                          cases[i].own,
+                      "%zu", i);
+        teardown();
+    }
+}
+END_TEST
+
 START_TEST(a_native_function_keeps_its_caller)
 {
     setup();
@@ -412,5 +450,6 @@ CHECK_MAIN("findings_leader", 60, a_wait_whose_meaning_is_known_is_none_for_work
            helpers_without_work_do_not_lead,
            alike_processes_that_lead_wait_for_the_one_that_is_busy,
            a_function_has_the_time_of_all_that_libraries_do_for_it,
-           a_native_function_keeps_its_caller, a_wait_has_the_figure_of_its_function,
-           the_way_out_of_a_wait_is_part_of_it, a_wait_for_a_cpu_belongs_to_what_is_computed)
+           a_program_that_pip_installed_is_the_users, a_native_function_keeps_its_caller,
+           a_wait_has_the_figure_of_its_function, the_way_out_of_a_wait_is_part_of_it,
+           a_wait_for_a_cpu_belongs_to_what_is_computed)
