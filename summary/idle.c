@@ -147,6 +147,8 @@ bool idle_is_ordinary_wait(const struct shown_frame *stack, size_t n)
         return false;
     if (str_is_one_of(leaf->call, calls))
         return true;
-    /* A read waits for somebody's message unless it is of a file. */
-    return str_eq(leaf->call, "read") && leaf->object && leaf->object[0] != '/';
+    /* A read waits for somebody's message unless it is of a file; of a terminal, for its user. */
+    static const char *const terminals[] = {"/dev/pts/", "/dev/tty", "/dev/console", NULL};
+    return str_eq(leaf->call, "read") && leaf->object &&
+           (leaf->object[0] != '/' || str_starts_any(leaf->object, terminals));
 }

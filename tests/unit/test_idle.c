@@ -152,6 +152,7 @@ static const struct {
     {true, "f!app > futex [blocked]"},
     {true, "f!app > read pipe [blocked]"},
     {true, "f!app > epoll_wait [blocked]"},
+    {true, "f!app > read /dev/pts/1 [blocked]"},
     {false, "f!app > read /data/x [blocked]"},
     {false, "f!app > ioctl /dev/nvidiactl [blocked]"},
     {false, "f!app > futexes [blocked]"},
