@@ -96,10 +96,7 @@ static struct thread_timeline *timeline_of(const struct recording *r, uint32_t t
 static bool open_sample_of(void *ctx, uint32_t thread_no, struct open_sample *ret)
 {
     const struct thread_timeline *t = timeline_of(ctx, thread_no);
-    if (!t || !t->open)
-        return false;
-    *ret = (struct open_sample){t->sampled_ns, t->sched.runs, t->at.wait};
-    return true;
+    return t && thread_timeline_open_sample(t, ret);
 }
 
 static void complete_wait(void *ctx, uint32_t thread_no, wait_id wait)

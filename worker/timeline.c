@@ -345,6 +345,7 @@ void thread_timeline_skip(struct thread_timeline *timeline, int64_t ns)
     timeline->start_ns += ns;
     timeline->seen_ns += ns;
     timeline->sampled_ns += ns;
+    timeline->resumed_ns = timeline->seen_ns;
     for (size_t i = 0; i < timeline->n_changes; i++)
         timeline->changes[i].at_ns += ns;
 }
@@ -360,7 +361,8 @@ void thread_timeline_open(struct thread_timeline *timeline, const struct message
     timeline->times_out_ns = 0;
     timeline->was_woken = was_woken;
     timeline->surely_waits = m->flags & SAMPLE_WAITS_UNASKED;
-    timeline->seen_ns = timeline->sampled_ns = m->time_ns;
+    timeline->seen_ns = timeline->taken_ns = timeline->sampled_ns = m->time_ns;
+    timeline->resumed_ns = 0;
     if (!timeline->start_ns || timeline->start_ns > m->time_ns)
         timeline->start_ns = m->time_ns;
     timeline->sched = m->sched;
@@ -372,12 +374,28 @@ void thread_timeline_open(struct thread_timeline *timeline, const struct message
     timeline->samples++;
 }
 
+bool thread_timeline_open_sample(const struct thread_timeline *timeline, struct open_sample *ret)
+{
+    if (timeline->open)
+        *ret = (struct open_sample){timeline->taken_ns, timeline->sched.runs, timeline->at.wait};
+    return timeline->open;
+}
+
+/* What others know from before a pause has the time of then; the open sample has been moved. */
+static int64_t moved_by_pauses(const struct thread_timeline *timeline, int64_t at_ns)
+{
+    if (at_ns >= timeline->resumed_ns)
+        return at_ns;
+    return min_i64(at_ns + timeline->sampled_ns - timeline->taken_ns, timeline->resumed_ns);
+}
+
 void thread_timeline_change_side(struct thread_timeline *timeline, struct profile *p,
                                  const struct wait_side *side, int64_t at_ns)
 {
     const struct wait *now = profile_see_wait(p, timeline->at.wait);
-    if (!timeline->open || !now || at_ns < timeline->sampled_ns)
+    if (!timeline->open || !now || at_ns < timeline->taken_ns)
         return;
+    at_ns = moved_by_pauses(timeline, at_ns);
     struct wait wait = *now;
     wait.side = *side;
     if (timeline->n_changes == MOST_SIDE_CHANGES) {

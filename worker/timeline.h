@@ -12,6 +12,7 @@
 
 #include "capture/message.h"
 #include "profile/profile.h"
+#include "waits/waits.h"
 #include "worker/cpu_waits.h"
 #include "worker/usage.h"
 
@@ -40,7 +41,9 @@ struct thread_timeline {
     struct cpu_waits cpu_waits;
     int64_t start_ns;                    /* where its time begins, or the next one's will */
     int64_t seen_ns;                     /* of the last sample or thread_timeline_hold() */
-    int64_t sampled_ns;                  /* of the open sample */
+    int64_t taken_ns;                    /* of the open sample: others know it by that */
+    int64_t sampled_ns;                  /* the same, moved by the pauses since */
+    int64_t resumed_ns;                  /* what others know from before is of before the pause */
     struct schedstat sched;              /* at seen_ns */
     bool skipped;                        /* a pause lies between SCHED and the next message */
     uint64_t samples;                    /* opened so far */
@@ -72,6 +75,8 @@ void thread_timeline_skip(struct thread_timeline *timeline, int64_t ns);
  * before, and SETTLED says so. */
 void thread_timeline_open(struct thread_timeline *timeline, const struct message *m, struct spot at,
                           struct spot settled, enum run_state state, bool was_woken);
+/* RET gets the open sample, as others know it.  False: there is none. */
+bool thread_timeline_open_sample(const struct thread_timeline *timeline, struct open_sample *ret);
 /* The open sample goes on, but what the thread waits for has changed hands at AT_NS
  * (CLOCK_MONOTONIC) and has SIDE now.  After MOST_SIDE_CHANGES the holder is not known. */
 void thread_timeline_change_side(struct thread_timeline *timeline, struct profile *p,

@@ -547,6 +547,38 @@ START_TEST(a_sleep_goes_on_through_a_pause)
 }
 END_TEST
 
+/* Whoever looks for what a thread waits for knows its sample by when it was taken, and tells of
+ * changes in the time of then: a pause of 100 ms from 50 ms on changes neither. */
+START_TEST(an_open_sample_is_known_again_after_a_pause)
+{
+    enum { PAUSE_MS = 100 };
+    set_up();
+    struct wait wait = {.kind = WAIT_CALL, .side.blocker = {.kind = BLOCKER_THREAD, .tid = 2}};
+    struct message first = at(1, 1, 100, 10);
+    struct message still = at(50, 50, 100, 10);
+    struct message end = at(100 + PAUSE_MS, 100 + PAUSE_MS, 100, 10);
+    struct open_sample open;
+    thread_timeline_open(&timeline, &first, in_wait(&wait), spot, RUN_BLOCKED, false);
+    thread_timeline_hold(&timeline, profile, &still, ORIGIN);
+    thread_timeline_skip(&timeline, PAUSE_MS * MS);
+    ck_assert(thread_timeline_open_sample(&timeline, &open));
+    ck_assert_int_eq(open.since_ns, first.time_ns);
+    static const int64_t at_ms[] = {0, 49, 60 + PAUSE_MS}; /* the sample is of 1 ms */
+    for (int i = 0; i < 3; i++) {
+        wait.side.blocker.tid = 3 + i;
+        thread_timeline_change_side(&timeline, profile, &wait.side, ORIGIN + at_ms[i] * MS);
+    }
+    thread_timeline_close(&timeline, profile, &end, ORIGIN + PAUSE_MS * MS);
+    ck_assert(!thread_timeline_open_sample(&timeline, &open));
+    ck_assert_int_eq(holder_at(0, 3), 2);
+    ck_assert_int_eq(holder_at(1, 3), 4);
+    ck_assert_int_eq(run_at(1, 3)->start_ns, 50 * MS); /* what came before that is in the profile */
+    ck_assert_int_eq(holder_at(2, 3), 5);
+    ck_assert_int_eq(run_at(2, 3)->start_ns, 60 * MS);
+    thread_timeline_release(&timeline);
+}
+END_TEST
+
 /* Looked at every LOOK_MS, blocked from 0 ms on with a time-out at DUE_MS, found last at UNTIL_MS,
  * and running at 510 ms, when it has been put on a CPU RUNS times after it waited for that for
  * WOKEN_MS. */
@@ -588,14 +620,15 @@ START_TEST(a_wait_that_ends_with_its_time_out_is_marked)
 END_TEST
 
 CHECK_MAIN("timeline", 20, a_wait_that_ends_with_its_time_out_is_marked, a_pause_takes_no_time,
-           a_sleep_goes_on_through_a_pause, mark_of_no_stack_stays,
-           sample_held_so_far_is_there_once, stops_end_no_wait, waiting_is_shown_as_counted,
-           long_wait_is_not_in_doubt, samples_share_the_gap_between_them,
-           events_come_without_those_of_stops, gap_without_proof_is_missed,
-           gap_is_measured_by_the_rate_of_its_time, state_counts_where_the_kernel_does_not,
-           state_counts_from_the_last_sample_to_the_end, state_counts_where_samples_are_left_out,
-           counts_of_a_birth_begin_at_0, counts_of_a_birth_are_added_once, proof_covers_any_gap,
-           counts_that_lag_add_up, holds_are_not_counted_as_time_off_the_cpu,
-           wait_after_a_sleep_ends_its_stretch, waits_of_several_runs_are_not_placed,
-           wait_that_does_not_end_is_counted, wait_of_a_thread_that_was_woken_is_less_in_doubt,
+           a_sleep_goes_on_through_a_pause, an_open_sample_is_known_again_after_a_pause,
+           mark_of_no_stack_stays, sample_held_so_far_is_there_once, stops_end_no_wait,
+           waiting_is_shown_as_counted, long_wait_is_not_in_doubt,
+           samples_share_the_gap_between_them, events_come_without_those_of_stops,
+           gap_without_proof_is_missed, gap_is_measured_by_the_rate_of_its_time,
+           state_counts_where_the_kernel_does_not, state_counts_from_the_last_sample_to_the_end,
+           state_counts_where_samples_are_left_out, counts_of_a_birth_begin_at_0,
+           counts_of_a_birth_are_added_once, proof_covers_any_gap, counts_that_lag_add_up,
+           holds_are_not_counted_as_time_off_the_cpu, wait_after_a_sleep_ends_its_stretch,
+           waits_of_several_runs_are_not_placed, wait_that_does_not_end_is_counted,
+           wait_of_a_thread_that_was_woken_is_less_in_doubt,
            a_lock_changes_hands_while_a_thread_waits)
