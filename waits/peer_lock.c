@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include "base/bytes.h"
@@ -153,9 +154,18 @@ static struct takers read_takers(const struct peer_wait *w, const struct wanted_
     return ret;
 }
 
+/* Does the kernel's table lack the locks whose taker has ended?  Such a process has no number in a
+ * container.  Source: fs/locks.c, locks_translate_pid(); include/linux/proc_ns.h. */
+static bool table_lacks_some(void)
+{
+    static const ino_t first_pid_namespace = 0xEFFFFFFC;
+    struct stat ours;
+    return stat("/proc/self/ns/pid", &ours) < 0 || ours.st_ino != first_pid_namespace;
+}
+
 /* The processes that took the lock and have it still: a short wait is over before all processes
- * have been looked at.  A lock that changed hands meanwhile is no reason to do that.  False: they
- * have to be. */
+ * have been looked at.  A lock that changed hands meanwhile is no reason to do that, as far as the
+ * table can tell.  False: they have to be. */
 static bool find_takers(const struct peer_wait *w, const struct wanted_lock *wanted,
                         struct peer_users *ret)
 {
@@ -163,7 +173,8 @@ static bool find_takers(const struct peer_wait *w, const struct wanted_lock *wan
     if (takers.unknown)
         takers = read_takers(w, wanted);
     *ret = takers.users;
-    return !takers.unknown;
+    bool may_lack_it = !takers.users.n && !w->over && table_lacks_some();
+    return !takers.unknown && !may_lack_it;
 }
 
 /* If the thread's own descriptor has the lock already, and wants to change it, all processes that
