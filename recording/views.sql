@@ -148,19 +148,25 @@ SELECT thread FROM spot WHERE wait IN (SELECT wait FROM loop_waits)
 GROUP BY thread HAVING sum(runs) > 1
 UNION SELECT thread FROM spot WHERE stack IN (SELECT stack FROM below);
 
--- 8. When did an event loop not come back to its wait for 50 ms or longer, and what kept it?
+-- 8. When did an event loop not come back to its wait for 50 ms or longer, and what kept it?  Only
+-- where the ids of runs rise with time.  In 30 ms without a sample it may well have come back.
 CREATE VIEW loop_stalls AS
 WITH
   turn AS (
-    SELECT r.id, r.thread, r.start, r.wall, r.wait IN (SELECT wait FROM loop_waits) AS waits,
-      sum(r.wait IN (SELECT wait FROM loop_waits))
-        OVER (PARTITION BY r.thread ORDER BY r.id) AS n,
-      sum(r.wait IN (SELECT wait FROM loop_waits)) OVER (PARTITION BY r.thread) AS of
-    FROM run r JOIN loop_threads USING (thread)),
+    SELECT r.id, r.thread, r.start, r.wall, r.state = 0 AND r.wall > 30e6 AS unseen,
+      coalesce(r.wait IN (SELECT wait FROM loop_waits), 0) AS waits
+    FROM run r JOIN loop_threads USING (thread) JOIN thread t ON t.id = r.thread
+    WHERE coalesce(t.n_folded, 0) = 0
+      AND (NOT coalesce((SELECT value FROM meta WHERE key = 'step_ns'), 0)
+        OR r.start >= (SELECT value FROM meta WHERE key = 'exact_since_ns'))),
+  part AS (
+    SELECT *, sum(waits OR unseen) OVER so_far AS n, sum(waits) OVER so_far AS came,
+      sum(waits) OVER (PARTITION BY thread) AS of
+    FROM turn WINDOW so_far AS (PARTITION BY thread ORDER BY id)),
   stall AS (
     SELECT thread, min(start) AS start, sum(wall) AS wall, min(id) AS first, max(id) AS last
-    FROM turn
-    WHERE waits IS NOT 1 AND (n > 0 OR coalesce(of, 0) = 0)
+    FROM part
+    WHERE NOT waits AND NOT unseen AND (came > 0 OR of = 0)
     GROUP BY thread, n HAVING sum(wall) >= 50e6)
 SELECT t.tid, t.name, round(s.start / 1e9, 3) AS at_s, round(s.wall / 1e6, 1) AS ms,
   p.function, p.python, p.python_file AS file, p.python_line AS line
