@@ -94,7 +94,7 @@ WITH words AS MATERIALIZED (SELECT * FROM wait_words)
 SELECT round(sum(s.wall) / 1e9, 3) AS blocked_s, sum(s.waits) AS times, w.call, w.object, w.mount,
   w.mount_type, p.function, p.python, p.python_file AS file, p.python_line AS line
 FROM spot s JOIN words w ON w.wait = s.wait LEFT JOIN places p ON p.stack = s.stack
-WHERE w.call IS NOT NULL
+WHERE s.state = 3 AND w.call IS NOT NULL
 GROUP BY w.call, w.object, w.mount, p.function, p.python, p.python_file, p.python_line
 ORDER BY sum(s.wall) DESC;
 

@@ -103,5 +103,19 @@ START_TEST(time_in_no_order_has_no_stalls)
 }
 END_TEST
 
-CHECK_MAIN("views", 20, a_loop_that_does_not_come_back_has_stalled,
-           time_without_a_sample_is_no_stall, time_in_no_order_has_no_stalls)
+START_TEST(a_stopped_thread_is_blocked_in_no_call)
+{
+    struct profile_builder b = builder_start(100, "app");
+    thread_id reader = builder_thread(&b, 100, NULL);
+    builder_run(&b, reader, "main!app > load!app > read /a [blocked]", 20, 0);
+    builder_stopped(&b, reader, "main!app > load!app", "/a", 5000);
+    profile_end(b.p, profile_see_thread(b.p, reader)->end_ns);
+    ck_assert_str_eq(ask(&b, "SELECT group_concat(blocked_s || ' ' || call) FROM system_calls"),
+                     "0.02 read");
+    profile_free(b.p);
+}
+END_TEST
+
+CHECK_MAIN("views", 20, a_stopped_thread_is_blocked_in_no_call,
+           a_loop_that_does_not_come_back_has_stalled, time_without_a_sample_is_no_stall,
+           time_in_no_order_has_no_stalls)
