@@ -81,25 +81,40 @@ void children_look(struct children *c, size_t n, const struct process_list *befo
     find_children(c, &owners, before, began_ticks, now);
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < c[i].n && !c[i].over; k++) {
-            c[i].items[k].cpu_ns = max_i64(c[i].items[k].cpu_ns, c[i].items[k].cpu_now_ns);
-            c[i].items[k].came = c[i].items[k].start_ticks > began_ticks;
+            struct child *child = &c[i].items[k];
+            child->cpu_ns = max_i64(child->cpu_ns, child->paused_ns + child->cpu_now_ns);
+            child->came |= child->start_ticks > began_ticks;
         }
     map_release(&owners);
 }
 
-int64_t children_older_ns(const struct process_list *before, const struct process_list *now,
-                          pid_t pid)
+void children_skip(struct children *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        c->items[i].paused_ns = c->items[i].cpu_ns;
+}
+
+/* What CHILD had used until the first look, and in pauses. */
+static int64_t older_ns(const struct children *c, const struct listed_process *child)
+{
+    int64_t ns = min_i64(child->cpu_ns, MOST_NS) + min_i64(child->children_ns, MOST_NS);
+    uint64_t ix;
+    if (map_get(&c->seen, child_key(child), &ix) && ix < c->n)
+        ns -= min_i64(ns, c->items[ix].paused_ns);
+    return ns;
+}
+
+int64_t children_older_ns(const struct children *c, const struct process_list *before,
+                          const struct process_list *now)
 {
     int64_t ns = 0;
     for (size_t i = 0; i < before->n && now->whole; i++) {
         const struct listed_process *child = &before->items[i];
-        if (child->ppid != (uint64_t)pid)
+        if (child->ppid != (uint64_t)c->pid)
             continue;
         const struct listed_process *same = process_list_find(now, (pid_t)child->pid);
         if (!same || same->start_ticks != child->start_ticks)
-            ns =
-                min_i64(ns + min_i64(child->cpu_ns, MOST_NS) + min_i64(child->children_ns, MOST_NS),
-                        MOST_NS);
+            ns = min_i64(ns + older_ns(c, child), MOST_NS);
     }
     return ns;
 }

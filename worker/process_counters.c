@@ -176,6 +176,15 @@ struct process_counters *process_counters_new(struct profile *p,
     return e;
 }
 
+/* What is counted begins with this look. */
+static void list_first(struct process_counters *e, uint64_t ticks)
+{
+    e->before_ticks = ticks;
+    process_list_copy(&e->before, &e->now);
+    for (size_t i = 0; i < e->n; i++)
+        children_skip(&e->children[i]);
+}
+
 /* The first time when the sampling goes on already. */
 static void list_processes(struct process_counters *e)
 {
@@ -183,10 +192,8 @@ static void list_processes(struct process_counters *e)
         return;
     uint64_t ticks = process_list_ticks();
     process_list_read(&e->now, MOST_PROCESSES, LONGEST_LIST_NS);
-    if (!e->listed_ns) {
-        e->before_ticks = ticks;
-        process_list_copy(&e->before, &e->now);
-    }
+    if (!e->listed_ns)
+        list_first(e, ticks);
     children_look(e->children, e->n, &e->before, e->before_ticks, &e->now);
     duty_cycle_end(&e->listing, LIST_SHARE, 0);
     e->listed_ns = clock_now_ns();
@@ -245,6 +252,7 @@ void process_counters_pause(struct process_counters *e)
         return;
     for (size_t i = 0; i < e->n; i++)
         look_at_process(&e->watched[i]);
+    list_processes(e);
     e->paused = look_at_machine();
     e->is_paused = true;
 }
@@ -405,10 +413,11 @@ static void find_busiest(const struct process_counters *e, struct profile_host *
                                                  .cpu_ns = most_ns};
 }
 
-/* Where it is too soon for another look the last one stands. */
+/* Where it is too soon for another look the last one stands, and in a pause. */
 static void report_neighbours(struct process_counters *e, struct profile_host *ret)
 {
-    list_processes(e);
+    if (!e->is_paused)
+        list_processes(e);
     ret->processes_seen = (uint32_t)e->now.n;
     ret->all_processes_seen = e->before.whole && e->now.whole;
     if (ret->all_processes_seen)
@@ -416,7 +425,7 @@ static void report_neighbours(struct process_counters *e, struct profile_host *r
     for (size_t i = 0; i < e->n; i++) {
         const struct target_process *of = e->watched[i].process;
         struct profile_process *process = profile_get_process(e->profile, of->id);
-        int64_t older_ns = children_older_ns(&e->before, &e->now, of->pid);
+        int64_t older_ns = children_older_ns(&e->children[i], &e->before, &e->now);
         process->children_cpu_ns = max_i64(process->children_cpu_ns - older_ns, 0);
         children_report(&e->children[i], e->profile, of->id, &e->pids);
     }
@@ -454,6 +463,16 @@ static void report_host(struct process_counters *e)
     profile_set_number(e->profile, METRIC_STOLEN_S, (double)host.stolen_ns / NS_PER_S);
 }
 
+static void report_tasks(struct process_counters *e)
+{
+    look_at_tasks(e);
+    profile_forget_task_waits(e->profile);
+    task_watch_report_begin(&e->tasks, count_pythons(e));
+    for (size_t i = 0; i < e->n; i++)
+        if (!e->watched[i].over)
+            task_watch_report(&e->tasks, e->watched[i].process);
+}
+
 void process_counters_report(struct process_counters *e)
 {
     if (!e)
@@ -466,12 +485,8 @@ void process_counters_report(struct process_counters *e)
         report_usage(&e->watched[i], e->profile);
         report_swap(&e->watched[i], e->profile);
     }
-    look_at_tasks(e);
-    profile_forget_task_waits(e->profile);
-    task_watch_report_begin(&e->tasks, count_pythons(e));
-    for (size_t i = 0; i < e->n; i++)
-        if (!e->watched[i].over)
-            task_watch_report(&e->tasks, e->watched[i].process);
+    if (!e->is_paused) /* else what was told last stands: their memory is not read */
+        report_tasks(e);
     report_host(e);
 }
 

@@ -18,9 +18,9 @@ void process_counters_end(struct process_counters *e, size_t number);
 /* Looks again if it is time; cheap when called often.  E may be NULL. */
 void process_counters_look(struct process_counters *e);
 /* Around a pause: what was counted in between is left out, but of memory limits and swap.  The
- * busiest neighbour and children's CPU time are those since then.  E may be NULL. */
+ * busiest neighbour is that since then.  E may be NULL. */
 void process_counters_pause(struct process_counters *e);
 void process_counters_resume(struct process_counters *e);
-/* Looks again, and brings the profile up to now.  E may be NULL. */
+/* Looks again, unless it is paused, and brings the profile up to now.  E may be NULL. */
 void process_counters_report(struct process_counters *e);
 struct process_counters *process_counters_free(struct process_counters *e); /* returns NULL */

@@ -105,9 +105,36 @@ START_TEST(what_ended_children_used_before_is_told_apart)
     older[1].children_ns = 32; /* as a make's */
     const struct process_list before = {.items = older, .n = 5, .whole = true};
     struct process_list now = {.items = last, .n = 3, .whole = true};
-    ck_assert_int_eq(children_older_ns(&before, &now, 10), 2 + 32 + 8);
+    const struct children c = {.pid = 10};
+    ck_assert_int_eq(children_older_ns(&c, &before, &now), 2 + 32 + 8);
     now.whole = false; /* 20 may be one that it lacks */
-    ck_assert_int_eq(children_older_ns(&before, &now, 10), 0);
+    ck_assert_int_eq(children_older_ns(&c, &before, &now), 0);
+}
+END_TEST
+
+/* 20 used 5 before the pause, 100 in it and 7 behind it, and then it ended. */
+START_TEST(time_in_a_pause_is_left_out)
+{
+    enum { BEFORE = 5, PAUSE = 100, BEHIND = 7, OLDER = 1000 };
+    struct children c = {.pid = 10};
+    struct listed_process list[] = {process(10, 1, 0), process(20, 10, OLDER)};
+    struct process_list before = {.items = xcalloc(2, sizeof *list), .n = 2, .whole = true};
+    struct process_list now = {.items = list, .n = 2, .whole = true};
+    memcpy(before.items, list, sizeof list);
+    list[1].cpu_ns = OLDER + BEFORE;
+    children_look(&c, 1, &before, 5, &now);
+    children_skip(&c);
+    before.items[1].cpu_ns = list[1].cpu_ns += PAUSE;
+    children_look(&c, 1, &before, 30, &now);
+    ck_assert_int_eq(c.items[0].cpu_ns, BEFORE);
+    list[1].cpu_ns += BEHIND;
+    children_look(&c, 1, &before, 30, &now);
+    ck_assert_int_eq(c.items[0].cpu_ns, BEFORE + BEHIND);
+    ck_assert(c.items[0].came); /* also where it began before the pause */
+    now.n = 1;
+    ck_assert_int_eq(children_older_ns(&c, &before, &now), OLDER + PAUSE);
+    process_list_release(&before);
+    children_release(&c);
 }
 END_TEST
 
@@ -188,6 +215,7 @@ START_TEST(a_children_file_is_read)
 }
 END_TEST
 
-CHECK_MAIN("children", 20, time_of_descendants_is_the_childs, children_that_come_and_go_are_known,
-           what_ended_children_used_before_is_told_apart, of_many_children_the_first_are_kept,
-           circles_of_parents_end, a_real_child_is_seen, a_children_file_is_read)
+CHECK_MAIN("children", 20, time_in_a_pause_is_left_out, time_of_descendants_is_the_childs,
+           children_that_come_and_go_are_known, what_ended_children_used_before_is_told_apart,
+           of_many_children_the_first_are_kept, circles_of_parents_end, a_real_child_is_seen,
+           a_children_file_is_read)
