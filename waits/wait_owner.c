@@ -376,6 +376,16 @@ static struct wait_side read_again(struct wait_owners *w, const struct lock_wait
     return without_holder(&wait->side);
 }
 
+/* Is SIDE, which was read for WAIT, its thread itself?  It has the lock by now, and its wait is
+ * over, unless that was so from the beginning. */
+static bool has_got_it(const struct lock_wait *wait, const struct wait_side *side)
+{
+    const struct blocker *now = &side->blocker;
+    const struct blocker *before = &wait->side.blocker;
+    return now->kind == BLOCKER_THREAD && now->tid == wait->sample.tid &&
+           !blockers_are_same(now, before);
+}
+
 /* Threads that call futex(2) alike wait for the same lock: one of a thousand is read. */
 static struct wait_side read_once(struct wait_owners *w, const struct lock_wait *wait)
 {
@@ -386,9 +396,10 @@ static struct wait_side read_once(struct wait_owners *w, const struct lock_wait 
     bool one = wait->side.thing != THING_THREAD && wait->sample.tid == wait->sample.ns_tid;
     if (one && map_get(&w->read, key, &at))
         return w->waits[at].side;
-    if (one)
+    struct wait_side side = read_again(w, wait, target_of(w, wait->sample.process).live, NULL);
+    if (one && !has_got_it(wait, &side))
         map_put(&w->read, key, (uint64_t)(wait - w->waits));
-    return read_again(w, wait, target_of(w, wait->sample.process).live, NULL);
+    return side;
 }
 
 static void read_doubted(struct wait_owners *w, wait_owners_changed changed, void *ctx)
@@ -401,6 +412,8 @@ static void read_doubted(struct wait_owners *w, wait_owners_changed changed, voi
             continue;
         wait->doubted = false;
         struct wait_side side = read_once(w, wait);
+        if (has_got_it(wait, &side))
+            continue;
         bool same = blockers_are_same(&side.blocker, &wait->side.blocker);
         wait->side = side;
         wait->addr = wait->addr ? wait->addr : side.addr;
@@ -469,8 +482,8 @@ void wait_owners_see_lock(struct wait_owners *w, const struct lock_message *m,
             side = seen->side;
         else if (m->n_bytes)
             side = read_again(w, wait, &bytes.mem, &reading);
-        if (side.blocker.tid == wait->sample.tid && side.blocker.kind == BLOCKER_THREAD)
-            continue; /* it has it by now, and its wait is over */
+        if (has_got_it(wait, &side))
+            continue;
         bool same = blockers_are_same(&side.blocker, &wait->side.blocker);
         wait->side = side;
         wait->addr = wait->addr ? wait->addr : side.addr;

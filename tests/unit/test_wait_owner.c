@@ -99,6 +99,14 @@ static void note_holder(void *ctx, uint32_t task, const struct wait_side *side, 
     *tid = side->blocker.tid;
 }
 
+/* The holders that WAITER and the thread behind it were told. */
+static void note_both(void *ctx, uint32_t task, const struct wait_side *side, int64_t at_ns)
+{
+    pid_t *told = ctx;
+    (void)at_ns;
+    told[task - WAITER] = side->blocker.tid;
+}
+
 /* Whom it was given to is not recorded. */
 START_TEST(a_lock_that_has_changed_hands_is_read_again)
 {
@@ -291,6 +299,27 @@ START_TEST(a_thread_does_not_wait_for_itself)
 }
 END_TEST
 
+/* The same where the lock was in doubt: who still waits does so for that thread. */
+START_TEST(a_thread_that_was_given_the_lock_is_the_others_holder)
+{
+    pid_t told[2] = {0};
+    struct message first = thread_of(0, 1077, OWNER);
+    struct message itself = thread_of(0, WAITER, WAITER);
+    thread_ids_add(&w.ids, &first);
+    thread_ids_add(&w.ids, &itself);
+    for (pid_t i = 0; i < 2; i++) {
+        struct sample_message m = sample_of_waiter();
+        m.head = thread_of(0, WAITER + i, WAITER + i);
+        ck_assert_int_eq(wait_owner_of_futex(&w, &m, processes[0].live).blocker.tid, 1077);
+    }
+    shared->__data.__owner = WAITER;
+    wait_owners_doubt_all(&w);
+    wait_owners_look_again(&w, note_both, told);
+    ck_assert_int_eq(told[0], 0);
+    ck_assert_int_eq(told[1], WAITER);
+}
+END_TEST
+
 /* ---- locks of Python's ---- */
 
 enum { GIVEN_MS = BEGUN_MS + 50 };
@@ -412,6 +441,7 @@ CHECK_MAIN_WITH("wait_owner", 20, setup, teardown,
                 a_reading_counts_from_the_middle_since_the_sample,
                 time_that_is_not_read_has_no_holder, a_watched_lock_is_not_in_doubt,
                 a_thread_does_not_wait_for_itself,
+                a_thread_that_was_given_the_lock_is_the_others_holder,
                 a_python_lock_that_changes_hands_is_searched_for_again,
                 a_python_lock_changes_no_hands_because_the_recording_ends,
                 a_holder_found_behind_a_hand_over_was_none_before_it,
