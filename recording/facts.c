@@ -32,9 +32,12 @@ static bool check_kind(struct rows *rows, struct database *db)
 static bool has_tables(struct rows *rows, struct database *db)
 {
     static const char *const names[] = {"meta", "text", "metric"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (!rows_is_table(db, names[i]))
             return say(rows, "damaged: one of its tables is missing");
+        if (rows_are_computed(db, names[i]))
+            return say(rows, "damaged: one of its tables has a computed column");
+    }
     return true;
 }
 

@@ -41,6 +41,19 @@ bool rows_is_table(struct database *db, const char *name)
     return found;
 }
 
+bool rows_are_computed(struct database *db, const char *name)
+{
+    enum { HIDDEN = 6 };
+    char sql[80];
+    (void)snprintf(sql, sizeof sql, "PRAGMA main.table_xinfo(%s)", name);
+    sqlite3_stmt *s = database_prepare(db, sql);
+    bool computed = false;
+    while (!computed && database_step(db, s))
+        computed = sqlite3_column_int(s, HIDDEN) != 0;
+    (void)sqlite3_finalize(s);
+    return computed;
+}
+
 static void find_columns(struct rows *rows)
 {
     struct text name = {0};
@@ -68,6 +81,11 @@ void rows_begin(struct rows *ret, struct database *db, struct profile *p, const 
     *ret = (struct rows){.db = db, .p = p, .table = t};
     if (!rows_is_table(db, t->name)) {
         (void)snprintf(ret->wrong, sizeof ret->wrong, "damaged: it has no table %s", t->name);
+        return;
+    }
+    if (rows_are_computed(db, t->name)) {
+        (void)snprintf(ret->wrong, sizeof ret->wrong, "damaged: table %s has a computed column",
+                       t->name);
         return;
     }
     (void)snprintf(sql, sizeof sql, "SELECT * FROM main.%s", t->name);

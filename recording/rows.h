@@ -22,6 +22,9 @@ struct rows { /* of one table */
 /* Is NAME a table, and neither a view nor one that a module makes up?  Those may run for ever, and
  * are none of ours. */
 bool rows_is_table(struct database *db, const char *name);
+/* Is a column of table NAME computed when it is read?  The functions for that may run for hours,
+ * and nothing interrupts one. */
+bool rows_are_computed(struct database *db, const char *name);
 /* Begins to read T.  Columns that T does not know are left out, and those that the file lacks keep
  * their zeros. */
 void rows_begin(struct rows *ret, struct database *db, struct profile *p,
