@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/minmax.h"
 #include "recording/recording_file.h"
 
 enum {
@@ -238,6 +239,20 @@ int64_t database_number(struct database *d, const char *sql)
     int64_t number = database_step(d, s) ? sqlite3_column_int64(s, 0) : 0;
     (void)sqlite3_finalize(s);
     return number;
+}
+
+/* A file may have holes, and seem to be of any length. */
+void database_bound_texts(struct database *d)
+{
+    static const int64_t most = INT64_C(1) << 32;
+    int64_t page_bytes = database_number(d, "PRAGMA page_size");
+    d->most_text_bytes = min_i64(database_number(d, "PRAGMA page_count") * page_bytes, most);
+}
+
+bool database_takes_text(struct database *d, int bytes)
+{
+    d->text_bytes += bytes;
+    return d->text_bytes <= d->most_text_bytes;
 }
 
 const unsigned char *database_bytes(struct database *d, size_t *ret_len)

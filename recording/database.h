@@ -15,6 +15,7 @@ struct database {
     int code;       /* SQLITE_OK, or the first error */
     char why[400];  /* that one, in words */
     int64_t end_ns; /* by clock_now_ns(): nothing goes on beyond it; 0: no end */
+    int64_t text_bytes, most_text_bytes; /* of the texts that were taken; and that may be */
 };
 
 /* Opens an empty one in memory, of any size. */
@@ -39,6 +40,11 @@ bool database_step(struct database *d, sqlite3_stmt *s);
 void database_finish(struct database *d, sqlite3_stmt *s);
 /* The first whole number that SQL gives; 0: none. */
 int64_t database_number(struct database *d, const char *sql);
+/* From now on database_takes_text() holds for as many bytes as the file has. */
+void database_bound_texts(struct database *d);
+/* A text of BYTES was read.  False: those so far are more than the file, which has each once.  Rows
+ * of a hostile one may share the pages of a long text: some kilobytes would fill the memory. */
+bool database_takes_text(struct database *d, int bytes);
 /* Keeps CODE as the error, if it is one and the first. */
 void database_note(struct database *d, int code);
 /* The bytes of one in memory, which are valid until it is closed; NULL: an error. */

@@ -105,6 +105,10 @@ static void read_texts(struct rows *rows, struct database *db, struct profile *p
         }
         key = profile_text(p, profile_string(p, key)); /* the profile keeps the pointer */
         const char *value = column_text(s, 1);
+        if (!database_takes_text(db, sqlite3_column_bytes(s, 1))) {
+            (void)say(rows, "damaged: more text than the file has room for");
+            break;
+        }
         text_clear(&tame);
         text_add_tame(&tame, value, strlen(value));
         profile_set_text(p, key, tame.s ? tame.s : "");

@@ -475,6 +475,7 @@ static bool read_table(struct reader *r, enum table_kind kind)
 static void read_all(struct reader *r)
 {
     database_run(&r->db, "BEGIN"); /* all of it as of one moment */
+    database_bound_texts(&r->db);
     if (!facts_read(&r->facts, &r->rows, &r->db, r->p))
         return;
     for (enum table_kind kind = 0; kind < TABLE_KINDS; kind++)

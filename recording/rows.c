@@ -114,6 +114,13 @@ static bool read_keys(struct rows *rows)
     return true;
 }
 
+static bool takes_text(struct rows *rows, int column, const struct field *f)
+{
+    return column < 0 || f->type != FIELD_STRING ||
+           sqlite3_column_type(rows->s, column) != SQLITE_TEXT ||
+           database_takes_text(rows->db, sqlite3_column_bytes(rows->s, column));
+}
+
 static bool read_part(struct rows *rows, const struct table_part *part, size_t first, void *item)
 {
     const struct row_keys *of = &row_keys[part->rows];
@@ -121,6 +128,8 @@ static bool read_part(struct rows *rows, const struct table_part *part, size_t f
         return true;
     for (size_t i = 0; i < of->n; i++) {
         int column = rows->fields[first + i];
+        if (!takes_text(rows, column, &of->fields[i]))
+            return rows_fail(rows, "more text than the file has room for");
         const char *wrong = column < 0
                                 ? NULL
                                 : column_read(rows->s, column, &of->fields[i], rows->p,

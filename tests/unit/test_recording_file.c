@@ -302,6 +302,11 @@ static const struct {
      "damaged: it has no table lock"},
     {"DROP TABLE run; CREATE TABLE run (id INTEGER PRIMARY KEY)",
      "damaged: row 0 of table run: no column thread"},
+    {"UPDATE function SET first_line = NULL; UPDATE function SET name = hex(zeroblob(500000)) "
+     "WHERE "
+     "id = 1; PRAGMA writable_schema=ON; UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM "
+     "sqlite_schema WHERE name = 'function') WHERE name = 'mount'", /* both have that page */
+     "damaged: row 1 of table function: more text than the file has room for"},
     {"UPDATE run SET thread = 3 WHERE id = 1", "damaged: row 1 of table run: there is no thread 3"},
     {"UPDATE run SET thread = NULL WHERE id = 1",
      "damaged: row 1 of table run: it is of no thread"},
