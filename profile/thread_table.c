@@ -333,19 +333,35 @@ static uint32_t last_process(const struct thread_table *t)
     return last;
 }
 
+/* RET gets all threads, those of one process beside each other, as they are in T: process P's are
+ * behind ENDS[P − 1], before ENDS[P]; ENDS has room for the LAST one. */
+static void sort_by_process(const struct thread_table *t, uint32_t last, size_t *ends,
+                            struct profile_thread **ret)
+{
+    size_t start = 0;
+    for (size_t i = 0; i < t->n; i++)
+        ends[t->items[i].process.ix]++;
+    for (size_t p = 0; p <= last; p++) { /* to its beginning, which rises to its end */
+        size_t n = ends[p];
+        ends[p] = start;
+        start += n;
+    }
+    for (size_t i = 0; i < t->n; i++)
+        ret[ends[t->items[i].process.ix]++] = &t->items[i];
+}
+
 void thread_table_scale_weights(struct thread_table *t)
 {
-    struct profile_thread **threads = xcalloc(t->n, sizeof *threads);
     uint32_t last = last_process(t);
-    for (uint32_t process = 1; process <= last; process++) {
-        size_t n = 0;
-        for (size_t i = 0; i < t->n; i++)
-            if (t->items[i].process.ix == process)
-                threads[n++] = &t->items[i];
-        weights_scale(threads, n);
-        for (size_t i = 0; i < n; i++)
+    struct profile_thread **threads = xcalloc(t->n ? t->n : 1, sizeof *threads);
+    size_t *ends = xcalloc(last + (size_t)1, sizeof *ends);
+    sort_by_process(t, last, ends, threads);
+    for (uint32_t p = 1; p <= last; p++) {
+        weights_scale(threads + ends[p - 1], ends[p] - ends[p - 1]);
+        for (size_t i = ends[p - 1]; i < ends[p]; i++)
             events_scale(threads[i]);
     }
+    free(ends);
     free(threads);
 }
 

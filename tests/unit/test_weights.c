@@ -182,7 +182,26 @@ START_TEST(it_can_be_settled_again)
 }
 END_TEST
 
-CHECK_MAIN("weights", 20, each_state_shares_its_own_total, each_window_has_its_own_factor,
-           small_windows_are_joined, threads_with_few_samples_share_a_factor,
-           cpu_time_without_a_sample_is_kept, it_can_be_settled_again,
-           window_does_not_end_within_a_run)
+/* Whoever makes a recording chooses how many there are. */
+START_TEST(many_processes_take_little_time)
+{
+    enum { MANY = 100000 };
+    profile = profile_new(0);
+    for (pid_t pid = 1; pid <= MANY; pid++) {
+        process = profile_process(profile, &(struct profile_process){.pid = pid});
+        (void)add_thread(pid, pid, 0);
+    }
+    int64_t began_ns = clock_cpu_ns();
+    profile_end(profile, MANY * MS);
+    ck_assert_int_lt(clock_cpu_ns() - began_ns, 2 * NS_PER_S);
+    for (uint32_t i = 1; i <= MANY; i += MANY / 10)
+        ck_assert_int_eq(profile_see_thread(profile, (thread_id){i})->not_sampled_ns[COUNTED_CPU],
+                         i * MS);
+    profile_free(profile);
+}
+END_TEST
+
+CHECK_MAIN("weights", 20, many_processes_take_little_time, each_state_shares_its_own_total,
+           each_window_has_its_own_factor, small_windows_are_joined,
+           threads_with_few_samples_share_a_factor, cpu_time_without_a_sample_is_kept,
+           it_can_be_settled_again, window_does_not_end_within_a_run)
