@@ -1,5 +1,6 @@
 /* A profile that keeps the last part of its time (--ring).  What is older is kept as sums, in no
- * order, so that what the kernel counted still fits, until profile_cut() takes it away. */
+ * order, so that what the kernel counted still fits, until profile_cut() takes it away.  Older
+ * marks of the user's go. */
 #pragma once
 
 #include <stdint.h>

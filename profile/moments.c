@@ -21,6 +21,11 @@ bool mark_text_is_good(const char *text, size_t len)
     return true;
 }
 
+static string_id add_text(struct strings *texts, const char *text)
+{
+    return (string_id){strings_add(texts, text, strlen(text)).ix | of_a_mark};
+}
+
 bool profile_add_mark(struct profile *p, int64_t at_ns, uint64_t utc_ns, const char *text)
 {
     struct moments *m = &p->moments;
@@ -29,9 +34,32 @@ bool profile_add_mark(struct profile *p, int64_t at_ns, uint64_t utc_ns, const c
         return false;
     }
     m->marks = array_reserve(m->marks, &m->marks_capacity, m->n_marks + 1, sizeof *m->marks);
-    m->marks[m->n_marks++] =
-        (struct user_mark){at_ns, utc_ns, strings_add(&p->strings, text, strlen(text))};
+    m->marks[m->n_marks++] = (struct user_mark){at_ns, utc_ns, add_text(&m->texts, text)};
     return true;
+}
+
+void profile_age_marks(struct profile *p, int64_t ns)
+{
+    struct moments *m = &p->moments;
+    struct strings left = {0};
+    size_t gone = 0;
+    while (gone < m->n_marks && m->marks[gone].at_ns < ns)
+        gone++;
+    if (!gone)
+        return;
+    m->n_marks -= gone;
+    m->n_aged += gone;
+    for (size_t i = 0; i < m->n_marks; i++) {
+        m->marks[i] = m->marks[i + gone];
+        m->marks[i].text = add_text(&left, profile_text(p, m->marks[i].text));
+    }
+    strings_release(&m->texts);
+    m->texts = left;
+}
+
+uint64_t profile_marks_aged(const struct profile *p)
+{
+    return p->moments.n_aged;
 }
 
 void profile_add_pause(struct profile *p, const struct user_pause *pause)

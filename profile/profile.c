@@ -31,6 +31,7 @@ struct profile *profile_free(struct profile *p)
     free(p->mounts);
     free(p->moments.marks);
     free(p->moments.pauses);
+    strings_release(&p->moments.texts);
     index_release(&p->mount_index);
     free(p->locations);
     free(p->located);
@@ -94,6 +95,8 @@ string_id profile_string_n(struct profile *p, const char *s, size_t len)
 
 const char *profile_text(const struct profile *p, string_id id)
 {
+    if (id.ix & of_a_mark)
+        return strings_text(&p->moments.texts, (string_id){id.ix & ~of_a_mark});
     return strings_text(&p->strings, id);
 }
 

@@ -15,9 +15,14 @@ struct located {
     size_t first, n;
 };
 
+/* This bit of a text's id says that the rest is the id of one of struct moments' texts. */
+static const uint32_t of_a_mark = (uint32_t)STRINGS_MOST + 1;
+
 struct moments {
     struct user_mark *marks;
     size_t n_marks, marks_capacity;
+    uint64_t n_aged;      /* of those that were, older than a ring */
+    struct strings texts; /* of the marks, with which they go */
     struct user_pause *pauses;
     size_t n_pauses, pauses_capacity;
 };
@@ -71,6 +76,8 @@ struct profile {
     struct moments moments;
     struct thread_table threads;
 };
+/* Drops the marks that are before NS. */
+void profile_age_marks(struct profile *p, int64_t ns);
 /* Is there no room for new stacks, frames and waits? */
 bool profile_is_full(const struct profile *p);
 /* Keeps the marks and pauses of [FROM_NS, TO_NS), which becomes all of P's time. */

@@ -44,7 +44,7 @@ string_id strings_add(struct strings *t, const char *s, size_t len)
     uint32_t item = find_string(t, hash, &wanted);
     if (item != INDEX_NONE)
         return (string_id){item + 1};
-    assert(t->n < UINT32_MAX - 1);
+    assert(t->n < STRINGS_MOST);
     t->items = array_reserve(t->items, &t->capacity, t->n + 1, sizeof *t->items);
     char *copy = xmalloc(wanted.len + 1);
     memcpy(copy, s, wanted.len);

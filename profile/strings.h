@@ -5,7 +5,8 @@
 #include "base/hash.h"
 #include "profile/ids.h"
 
-struct strings { /* zero-initialise */
+enum { STRINGS_MOST = INT32_MAX }; /* in a table: whoever has two may use a bit of their ids */
+struct strings {                   /* zero-initialise */
     struct interned_string *items;
     size_t n, capacity;
     struct index index;

@@ -23,6 +23,7 @@ enum entry_kind {
     ENTRY_METRIC,             /* key, value, unit, effect, meaning; the same */
     ENTRY_NO_TEXTS,           /* nothing of that table counts any more */
     ENTRY_NO_TASKS,
+    ENTRY_NO_MARKS,
     ENTRY_DOOM,       /* an enum table_kind, and whose rows of that table will go (entry_dooms()) */
     ENTRY_PURGE,      /* now they go, all in one look at each table */
     ENTRY_STORE_LAST, /* kinds from here on are for who has the store */

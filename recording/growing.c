@@ -30,6 +30,7 @@ struct growing {
     uint32_t modules, functions, frames, stacks, mounts, waits, locks, listeners, processes,
         threads;
     uint32_t marks, pauses;
+    uint64_t marks_aged;
     uint64_t last_pause;
     uint64_t runs; /* the last number that was given */
     uint64_t texts, tasks, host;
@@ -209,13 +210,25 @@ static bool send_waits(struct growing *g)
     return has_room(g);
 }
 
-/* Marks and pauses come one by one; of many pauses the last one gets longer. */
-static bool send_moments(struct growing *g)
+/* Of a ring the first ones go, and the others get their numbers. */
+static void send_user_marks(struct growing *g)
 {
     size_t n;
     const struct user_mark *marks = profile_marks(g->p, &n);
+    if (g->marks && g->marks_aged != profile_marks_aged(g->p)) {
+        sink_no_marks(g->sink);
+        g->marks = 0;
+    }
+    g->marks_aged = profile_marks_aged(g->p);
     for (; g->marks < n && has_room(g); g->marks++)
         sink_mark(g->sink, g->marks + 1, &marks[g->marks]);
+}
+
+/* Pauses come one by one; of many the last one gets longer. */
+static bool send_moments(struct growing *g)
+{
+    size_t n;
+    send_user_marks(g);
     const struct user_pause *pauses = profile_pauses(g->p, &n);
     if (g->pauses) {
         sink_unless(g->sink, &g->last_pause);

@@ -294,6 +294,11 @@ void sink_no_tasks(struct sink *s)
     put_order(s, ENTRY_NO_TASKS);
 }
 
+void sink_no_marks(struct sink *s)
+{
+    put_order(s, ENTRY_NO_MARKS);
+}
+
 /* ---- orders ---- */
 
 void sink_doom(struct sink *s, enum table_kind kind, uint32_t id)

@@ -48,6 +48,7 @@ void sink_mark(struct sink *s, uint32_t id, const struct user_mark *mark);
 void sink_pause(struct sink *s, uint32_t id, const struct user_pause *pause);
 void sink_tasks(struct sink *s, uint32_t id, const struct profile_task_wait *tasks);
 void sink_no_tasks(struct sink *s);
+void sink_no_marks(struct sink *s);
 
 /* The rows of table KIND that are of ID (entry_dooms()) will go, at sink_purge(). */
 void sink_doom(struct sink *s, enum table_kind kind, uint32_t id);

@@ -46,6 +46,7 @@ static const char *const more_statements[ENTRY_STORE_LAST] = {
     [ENTRY_METRIC] = "INSERT OR REPLACE INTO metric VALUES (?, ?, ?, ?, ?)",
     [ENTRY_NO_TEXTS] = "DELETE FROM text",
     [ENTRY_NO_TASKS] = "DELETE FROM tasks",
+    [ENTRY_NO_MARKS] = "DELETE FROM mark",
     [ENTRY_DOOM] = "INSERT INTO temp.doomed VALUES (?, ?)",
     [ENTRY_PURGE] = "DELETE FROM temp.doomed",
 };

@@ -7,7 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/text.h"
+#include "profile/ageing.h"
 #include "profile/kept.h"
 #include "recording/growing.h"
 #include "recording/recording_file.h"
@@ -279,6 +281,30 @@ START_TEST(what_changes_comes_again)
 }
 END_TEST
 
+START_TEST(marks_older_than_a_ring_go)
+{
+    enum { ALL_S = 60, KEPT_S = 10, EVERY_S = 4 };
+    struct growth growth;
+    grow_begin(&growth, 0);
+    struct profile *p = growth.b.p;
+    thread_id busy = builder_thread(&growth.b, 100, NULL);
+    profile_keep_last(p, KEPT_S * (int64_t)NS_PER_S);
+    for (int64_t s = 0; s < ALL_S; s++) {
+        char text[] = "step 00";
+        text[sizeof text - 3] = (char)('0' + s / 10);
+        text[sizeof text - 2] = (char)('0' + s % 10);
+        builder_run(&growth.b, busy, "main@/a.py:1:1 > f@/a.py:2:2", 1000, 1000);
+        ck_assert(profile_add_mark(p, s * NS_PER_S, 1, text));
+        profile_age(p, (s + 1) * NS_PER_S);
+        if (s % EVERY_S == 0)
+            grow(&growth, (s + 1) * NS_PER_S);
+    }
+    ck_assert_uint_gt(profile_marks_aged(p), 0);
+    profile_end(p, ALL_S * (int64_t)NS_PER_S);
+    check_same(&growth);
+}
+END_TEST
+
 /* Within steps of time runs are joined; ended threads are folded, and their ids given again. */
 START_TEST(what_is_joined_goes_and_comes_again)
 {
@@ -505,6 +531,6 @@ END_TEST
 
 CHECK_MAIN("growing", 60, an_entry_comes_back, what_is_no_entry_is_refused,
            a_store_refuses_what_does_not_fit, what_changes_comes_again,
-           what_is_joined_goes_and_comes_again, a_cut_file_reaches_until_its_last_commit,
-           a_killed_writer_leaves_its_last_commit, a_journal_that_names_another_file_is_none,
-           changed_entries_do_no_harm)
+           what_is_joined_goes_and_comes_again, marks_older_than_a_ring_go,
+           a_cut_file_reaches_until_its_last_commit, a_killed_writer_leaves_its_last_commit,
+           a_journal_that_names_another_file_is_none, changed_entries_do_no_harm)
