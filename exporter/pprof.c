@@ -137,6 +137,10 @@ static void add_label(struct pprof *w, struct text *sample, const char *key, con
     text_release(&label);
 }
 
+/* Of a time that the kernel counted in a state in which no sample found the thread. */
+static const char not_sampled[] = "[not sampled]";
+
+/* PATH 0: of no known one. */
 static void put_sample(struct pprof *w, const struct profile *p, const struct thread_summary *t,
                        uint32_t path)
 {
@@ -145,6 +149,8 @@ static void put_sample(struct pprof *w, const struct profile *p, const struct th
     const struct profile_process *process = profile_see_process(p, t->thread->process);
     for (uint32_t at = path; at; at = paths_parent(w->paths, at))
         protobuf_packed(&numbers, paths_frame(w->paths, at));
+    if (!path)
+        protobuf_packed(&numbers, paths_add_frame(w->paths, not_sampled));
     protobuf_message(&sample, SAMPLE_LOCATIONS, &numbers);
     for (int i = 0; i < VALUES; i++)
         protobuf_packed(&numbers, (uint64_t)w->sums[path][i]);
@@ -166,7 +172,8 @@ static void add_times(struct pprof *w, const struct profile_thread *t, int value
     if (w->one_part)
         path_timeline_fold(&l, w->paths, path_timeline_total_ns(&l) / w->one_part);
     for (size_t i = 0; i < l.n; i++)
-        w->sums[l.segments[i].path][value] += l.segments[i].ns;
+        if (l.segments[i].path || values[value].weight != WEIGHT_WALL) /* that was missed */
+            w->sums[l.segments[i].path][value] += l.segments[i].ns;
     path_timeline_release(&l);
 }
 
@@ -178,7 +185,7 @@ static void put_thread(struct pprof *w, const struct profile *p, const struct th
         bool any = false;
         for (int i = 0; i < VALUES; i++)
             any |= w->sums[path][i] > 0;
-        if (any && path)
+        if (any)
             put_sample(w, p, t, path);
         memset(w->sums[path], 0, sizeof w->sums[path]);
     }

@@ -149,6 +149,28 @@ START_TEST(each_stack_is_one_sample_with_four_times)
 }
 END_TEST
 
+/* The totals are the kernel's, whatever the samples found. */
+START_TEST(what_no_sample_found_is_a_sample_of_its_own)
+{
+    struct profile_builder b = builder_start(10, "app");
+    thread_id main = builder_thread(&b, 10, NULL);
+    builder_run(&b, main, "step@/src/train.py:7:9", 20, 15);
+    builder_missed(&b, main, 100);
+    profile_get_thread(b.p, main)->counts = (struct counts){
+        .ns = {15 * (int64_t)NS_PER_MS, 2 * (int64_t)NS_PER_MS, 103 * (int64_t)NS_PER_MS}};
+    profile_end(b.p, INT64_C(120) * NS_PER_MS);
+    write_profile(b.p, 0);
+    ck_assert_uint_eq(count(SAMPLE), 2);
+    struct field rest = top(SAMPLE, 0);
+    static const uint64_t ms[] = {0, 0, 2, 103};
+    for (size_t i = 0; i < 4; i++)
+        ck_assert_uint_eq(packed(in(rest, 2, 0), i), ms[i] * NS_PER_MS);
+    assert_frame(rest, 0, "[not sampled]");
+    assert_string(in(in(rest, 3, 0), 2, 0).value, "main 10");
+    profile_free(b.p);
+}
+END_TEST
+
 START_TEST(a_function_has_its_file_and_its_module)
 {
     struct profile_builder b = builder_start(10, "app");
@@ -193,5 +215,6 @@ START_TEST(light_paths_fold_to_hold_the_limit)
 }
 END_TEST
 
-CHECK_MAIN("pprof", 20, each_stack_is_one_sample_with_four_times,
-           a_function_has_its_file_and_its_module, light_paths_fold_to_hold_the_limit)
+CHECK_MAIN("pprof", 20, what_no_sample_found_is_a_sample_of_its_own,
+           each_stack_is_one_sample_with_four_times, a_function_has_its_file_and_its_module,
+           light_paths_fold_to_hold_the_limit)
