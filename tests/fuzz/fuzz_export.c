@@ -90,10 +90,8 @@ static void add_thread(struct judgement *s, process_id process, struct feed *f)
     d->gil.gil = feed_u8(f) % (PY_GIL_ABSENT + 1);
     d->gil.holder = d->gil.gil == PY_GIL_WAITING ? 1 : 0;
     d->python_threads[0] = feed_u8(f) & 1;
-    char *object = feed_string(f);
-    (void)snprintf(d->object, sizeof d->object, "%s", object);
-    (void)snprintf(d->wchan, sizeof d->wchan, "%s", object);
-    free(object);
+    d->object = feed_string(f);
+    (void)snprintf(d->wchan, sizeof d->wchan, "%s", d->object);
 }
 
 /* What the kernel says of a process has names that others chose. */
@@ -233,13 +231,13 @@ static void check_dump(struct judgement *s, const struct view_options *view)
         FUZZ_CHECK(count_lines(o.s) <= lines);
         free(o.s);
     }
-    for (size_t i = 0; i < d.n; i++)
-        free(d.threads[i].called);
     begin(&o);
     FUZZ_CHECK(dump_json(&d, o.file) == 0);
     (void)fclose(o.file);
     FUZZ_CHECK(is_json(o.s, o.len));
     free(o.s);
+    for (size_t i = 0; i < d.n; i++)
+        dump_thread_release(&d.threads[i]);
     view_free(d.view);
 }
 
