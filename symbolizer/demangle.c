@@ -19,6 +19,7 @@ enum {
     MAX_MANGLED_BYTES = 4096,
     MAX_NAME_BYTES = 1 << 16, /* a longer name is only cut */
     MAX_SPINE = 128,          /* qualifiers and scopes of one name that are simplified */
+    MAX_VISITS = 4096,        /* of nodes; as many as MAX_MANGLED_BYTES make */
     /* Without DMGL_PARAMS the types of the outermost function are not even parsed, which saves the
      * names whose return type is more than libiberty understands. */
     CXX_OPTIONS = DMGL_ANSI,
@@ -49,10 +50,11 @@ static bool tag_says_something(const struct demangle_component *tagged)
 }
 
 /* Takes the types off the functions along the spine of a name: off it itself and off the scopes
- * that it is local to.  Types elsewhere (template arguments, a lambda's own parameters) stay. */
-static struct demangle_component *simplify(struct demangle_component *dc, int depth)
+ * that it is local to.  Types elsewhere (template arguments, a lambda's own parameters) stay.
+ * Scopes share nodes, so that a short name may have 2^60 ways through it: VISITS counts them. */
+static struct demangle_component *simplify(struct demangle_component *dc, int depth, int *visits)
 {
-    if (!dc || depth > MAX_SPINE)
+    if (!dc || depth > MAX_SPINE || ++*visits > MAX_VISITS)
         return dc;
     switch ((int)dc->type) {
     case DEMANGLE_COMPONENT_TYPED_NAME:
@@ -64,16 +66,16 @@ static struct demangle_component *simplify(struct demangle_component *dc, int de
     case DEMANGLE_COMPONENT_TRANSACTION_SAFE:
     case DEMANGLE_COMPONENT_NOEXCEPT:
     case DEMANGLE_COMPONENT_THROW_SPEC:
-        return simplify(dc->u.s_binary.left, depth + 1);
+        return simplify(dc->u.s_binary.left, depth + 1, visits);
     case DEMANGLE_COMPONENT_LOCAL_NAME:
     case DEMANGLE_COMPONENT_QUAL_NAME:
-        dc->u.s_binary.right = simplify(dc->u.s_binary.right, depth + 1);
-        dc->u.s_binary.left = simplify(dc->u.s_binary.left, depth + 1);
+        dc->u.s_binary.right = simplify(dc->u.s_binary.right, depth + 1, visits);
+        dc->u.s_binary.left = simplify(dc->u.s_binary.left, depth + 1, visits);
         return dc;
     case DEMANGLE_COMPONENT_TAGGED_NAME:
         if (!tag_says_something(dc))
-            return simplify(dc->u.s_binary.left, depth + 1);
-        dc->u.s_binary.left = simplify(dc->u.s_binary.left, depth + 1);
+            return simplify(dc->u.s_binary.left, depth + 1, visits);
+        dc->u.s_binary.left = simplify(dc->u.s_binary.left, depth + 1, visits);
         return dc;
     case DEMANGLE_COMPONENT_TEMPLATE:
     case DEMANGLE_COMPONENT_THUNK:
@@ -86,7 +88,7 @@ static struct demangle_component *simplify(struct demangle_component *dc, int de
     case DEMANGLE_COMPONENT_HIDDEN_ALIAS:
     case DEMANGLE_COMPONENT_TRANSACTION_CLONE:
     case DEMANGLE_COMPONENT_NONTRANSACTION_CLONE:
-        dc->u.s_binary.left = simplify(dc->u.s_binary.left, depth + 1);
+        dc->u.s_binary.left = simplify(dc->u.s_binary.left, depth + 1, visits);
         return dc;
     default:
         return dc;
@@ -117,7 +119,8 @@ static bool demangle_cxx(const char *name, struct text *out)
 {
     void *memory = NULL;
     struct demangle_component *tree = cplus_demangle_v3_components(name, CXX_OPTIONS, &memory);
-    bool ok = tree && print_tree(simplify(tree, 0), out);
+    int visits = 0;
+    bool ok = tree && print_tree(simplify(tree, 0, &visits), out);
     free(memory);
     if (ok)
         return true;

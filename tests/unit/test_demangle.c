@@ -259,6 +259,25 @@ START_TEST(exponential_names_end_soon)
 }
 END_TEST
 
+/* Each argument is local to the one before, and a part of it, too. */
+START_TEST(exponential_scopes_end_soon)
+{
+    enum { ARGUMENTS = 35 };
+    static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    struct text in = {0};
+    struct text out = {0};
+    text_add(&in, "_ZZN1aIZ1fvE1x");
+    for (int i = 0; i < ARGUMENTS; i++)
+        text_addf(&in, "ZNS%c_1fEENS%c_1gE", digits[i], digits[i]);
+    text_addf(&in, "E1hEENS%c_1gE", digits[ARGUMENTS]);
+    demangle(in.s, &out);
+    ck_assert(str_starts(out.s, "a<f::x, f::x::f::f::x::g, f::x::f::f::x::g::f::f::x::"));
+    ck_assert(str_ends(out.s, "…"));
+    text_release(&in);
+    text_release(&out);
+}
+END_TEST
+
 START_TEST(any_bytes_are_survived)
 {
     uint64_t random = 1;
@@ -307,5 +326,5 @@ END_TEST
 
 CHECK_MAIN("demangle", 20, names_become_readable, both_spellings_of_a_name_in_an_argument,
            long_names_are_cut_at_a_character, a_name_at_the_limit_is_whole, hostile_names_end_soon,
-           exponential_names_end_soon, any_bytes_are_survived, unsound_names_are_told,
-           sound_names_are_short)
+           exponential_names_end_soon, exponential_scopes_end_soon, any_bytes_are_survived,
+           unsound_names_are_told, sound_names_are_short)
