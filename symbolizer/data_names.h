@@ -9,5 +9,6 @@
 #include "base/text.h"
 
 /* Puts the demangled name of the variable that ELF_ADDR lies in ("db", "Cache::lock") into OUT, by
- * ELF's .symtab and .dynsym.  An exported name comes before a local one.  False: none covers it. */
+ * the first .symtab and the first .dynsym of ELF, each to its four-millionth symbol.  An exported
+ * name comes before a local one.  False: none covers it. */
 bool data_name_find(Elf *elf, uint64_t elf_addr, struct text *out);

@@ -13,7 +13,7 @@ struct elf_maker {
     uint8_t bytes[ELF_MAKER_BYTES];
     uint8_t names[256];
     size_t names_bytes, at;
-    Elf64_Shdr sections[4];
+    Elf64_Shdr sections[5];
     uint16_t n;
 };
 
