@@ -166,13 +166,24 @@ static size_t core_length(const char *name)
     return *name ? 1 + strcspn(name + 1, ".@") : 0;
 }
 
-/* Bytes at S that only tell renamings apart; 0: none.  A version ends the name. */
+/* Bytes of the version at S: one, two or three '@', and a name that ends the symbol's; 0: none.
+ * Crystal's names have other things behind an '@': "*Array(Int32)@Indexable(T)#each:Nil". */
+static size_t version_length(const char *s)
+{
+    static const char version[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.";
+    size_t at = strspn(s, "@");
+    size_t len = strspn(s + at, version);
+    return at && at <= 3 && len && !s[at + len] && !str_eq(s, "@plt") ? at + len : 0;
+}
+
+/* Bytes at S that only tell renamings apart; 0: none. */
 static size_t noise_length(const char *s)
 {
     static const char digits[] = "0123456789";
     static const char *const renamings[] = {".llvm.", ".lto_priv."};
-    if (*s == '@' && !str_eq(s, "@plt"))
-        return strlen(s);
+    if (*s == '@')
+        return version_length(s);
     for (size_t i = 0; i < sizeof renamings / sizeof *renamings; i++) {
         size_t len = strlen(renamings[i]);
         if (str_starts(s, renamings[i]) && strspn(s + len, digits) > 0)
