@@ -64,6 +64,11 @@ const char *path_base(const char *path)
     return slash ? slash + 1 : path;
 }
 
+bool path_ends(const char *path, const char *end)
+{
+    return str_ends(path, end) || (*end == '/' && str_eq(path, end + 1));
+}
+
 static int digit_of(char c)
 {
     if (c >= '0' && c <= '9')

@@ -15,6 +15,9 @@ bool str_ends_any(const char *s, const char *const *list);
 bool str_has_any(const char *s, const char *const *list);
 /* The part of PATH behind its last '/'; PATH itself without one. */
 const char *path_base(const char *path);
+/* Is END the end of PATH?  "threading.py", as in a frozen Python program (PyInstaller), is all of
+ * the path that an END "/threading.py" is asked for. */
+bool path_ends(const char *path, const char *end);
 
 /* The bytes of the well-formed UTF-8 character at S, of which LEN bytes are there; 0: none.
  * Source: Unicode 15 table 3-7. */

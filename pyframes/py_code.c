@@ -418,6 +418,24 @@ int32_t py_code_lasti(const struct py_runtime *rt, struct mem *live, const struc
                                                        : PY_LASTI_UNKNOWN;
 }
 
+static bool read_name(const struct py_layout *l, struct mem *live, uint64_t at, struct text *ret)
+{
+    uint64_t name;
+    text_clear(ret);
+    return mem_read_u64(live, at, &name) == 0 && py_string_read(l, live, name, ret) == 0 &&
+           ret->len;
+}
+
+bool py_code_is(const struct py_layout *l, struct mem *live, uint64_t code, const char *name,
+                const char *file)
+{
+    struct text text = {0};
+    bool is = read_name(l, live, code + l->code.name, &text) && str_eq(text.s, name) &&
+              read_name(l, live, code + l->code.filename, &text) && path_ends(text.s, file);
+    text_release(&text);
+    return is;
+}
+
 /* Is the offset LASTI in the bytecode?  True up to 3.10, whose keys do not tell its length. */
 static bool is_inside(const struct py_codes *c, const struct code *code, int32_t lasti)
 {

@@ -31,6 +31,10 @@ int py_code_resolve(struct py_codes *c, struct mem *recorded, const struct py_fr
 /* F's lasti, or PY_LASTI_UNKNOWN.  Reads LIVE if the thread runs its own copy of the bytecode.  The
  * target may be running. */
 int32_t py_code_lasti(const struct py_runtime *rt, struct mem *live, const struct py_frame *f);
+/* Is the code object at CODE the function NAME (unqualified) of a file whose path ends in FILE, as
+ * path_ends() has it?  The target may be running. */
+bool py_code_is(const struct py_layout *l, struct mem *live, uint64_t code, const char *name,
+                const char *file);
 /* How many code objects were looked up unknown, or forgotten.  While it grows, the program makes
  * code objects that may not live long: resolve stacks soon. */
 uint64_t py_codes_changes(const struct py_codes *c);

@@ -2,32 +2,15 @@
 
 #include <errno.h>
 
-#include "base/text.h"
+#include "pyframes/py_code.h"
 #include "pyframes/py_dict.h"
 #include "pyframes/py_fixed.h"
 #include "pyframes/py_int.h"
 #include "pyframes/py_layout.h"
 #include "pyframes/py_lock.h"
 #include "pyframes/py_modules.h"
-#include "pyframes/py_string.h"
 
 enum { MAX_THREADS = 256 };
-
-/* Is F in the function NAME of threading.py? */
-static bool is_in(const struct py_layout *l, struct mem *live, const struct py_frame *f,
-                  const char *wanted)
-{
-    struct text text = {0};
-    uint64_t name;
-    uint64_t file;
-    bool is = mem_read_u64(live, f->code + l->code.name, &name) == 0 &&
-              py_string_read(l, live, name, &text) == 0 && text.len && str_eq(text.s, wanted);
-    text_clear(&text);
-    is = is && mem_read_u64(live, f->code + l->code.filename, &file) == 0 &&
-         py_string_read(l, live, file, &text) == 0 && text.len && str_ends(text.s, "/threading.py");
-    text_release(&text);
-    return is;
-}
 
 /* The int at ADDR: that of a pthread_t has one or two digits, a bool one or none. */
 static int read_int(const struct py_layout *l, struct mem *live, uint64_t addr, uint64_t *ret)
@@ -118,10 +101,11 @@ int py_join_find(const struct py_runtime *rt, struct mem *live, const struct py_
                  uint64_t sem, uint64_t *ret_thread_id)
 {
     const struct py_layout *l = &rt->layout;
+    static const char file[] = "/threading.py";
     const char *join = l->traits.join == PY_JOIN_LOCK ? "_wait_for_tstate_lock" : "join";
-    if (is_in(l, live, f, join))
+    if (py_code_is(l, live, f->code, join, file))
         *ret_thread_id = find_joined(rt, live, f, sem);
-    else if (is_in(l, live, f, "_shutdown"))
+    else if (py_code_is(l, live, f->code, "_shutdown", file))
         *ret_thread_id = find_first_to_end(rt, live);
     else
         return -ENOENT;

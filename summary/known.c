@@ -6,7 +6,6 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "summary/frame_name.h"
-#include "summary/python_module.h"
 #include "summary/view.h"
 
 /* glibc's names of one function: "__GI___libc_fork", "__isoc99_sscanf". */
@@ -52,7 +51,7 @@ static bool is_in(const struct known_row *row, const struct shown_frame *f)
         return native && ((f->file && str_ends(f->file, row->in)) ||
                           (f->module && str_starts(f->module, row->in)));
     case IN_PYTHON:
-        return python && python_file_ends(f->file, row->in);
+        return python && path_ends(f->file, row->in);
     case IN_NAMED:
         return python && str_starts(f->file, row->in);
     case IN_FOLDER:

@@ -72,11 +72,6 @@ bool python_is_asyncio(const char *file)
     return str_starts(path ? path : file, folder);
 }
 
-bool python_file_ends(const char *file, const char *end)
-{
-    return str_ends(file, end) || (*end == '/' && str_eq(file, end + 1));
-}
-
 size_t python_package_length(const char *installed_path)
 {
     return strcspn(installed_path, "/.");

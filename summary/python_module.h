@@ -3,9 +3,6 @@
 
 #include "base/text.h"
 
-/* Is END the end of FILE's path?  In a frozen program (PyInstaller) "threading.py" is the whole
- * path, and END "/threading.py". */
-bool python_file_ends(const char *file, const char *end);
 /* Is FILE, a relative path, that of a module of the standard library in a frozen program
  * (PyInstaller), whose code has no other path? */
 bool python_is_frozen_library(const char *file);

@@ -52,7 +52,7 @@ static struct slow_frame look_at(const struct slow_code *all, const struct shown
         const struct known_row *row = all->rows[i];
         if (is_of(f, path, row))
             add(&ret.rows, i);
-        if (loads || (python && row->unless && python_file_ends(f->file, row->unless)))
+        if (loads || (python && row->unless && path_ends(f->file, row->unless)))
             add(&ret.unless, i);
     }
     return ret;

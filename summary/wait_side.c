@@ -2,9 +2,9 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "summary/frame_name.h"
 #include "summary/futex_kind.h"
-#include "summary/python_module.h"
 #include "summary/short_name.h"
 
 /* The C library's function in which a thread waits, without '_' and "GI_" before it: the innermost
@@ -42,7 +42,7 @@ static bool is_python_join(const struct shown_frame *stack, size_t n)
                                           "Thread.join", "_shutdown", NULL};
     while (n && stack[n - 1].kind != SHOWN_PYTHON)
         n--;
-    return n && stack[n - 1].file && python_file_ends(stack[n - 1].file, "/threading.py") &&
+    return n && stack[n - 1].file && path_ends(stack[n - 1].file, "/threading.py") &&
            str_is_one_of(stack[n - 1].name, waiting);
 }
 

@@ -113,7 +113,7 @@ static uint64_t shared_by(const struct profile *p, const struct listed_task *t)
     if (f->kind != FRAME_PYTHON)
         return 0;
     const char *file = profile_text(p, profile_get_func(p, f->python.func)->file);
-    bool shared = str_ends(file, "/asyncio/queues.py") || str_ends(file, "/asyncio/locks.py");
+    bool shared = path_ends(file, "/asyncio/queues.py") || path_ends(file, "/asyncio/locks.py");
     return shared ? t->owner : 0;
 }
 

@@ -454,7 +454,32 @@ START_TEST(instructions_outside_of_the_bytecode)
 }
 END_TEST
 
-CHECK_MAIN("py_code", 20, a_thread_may_run_a_copy_of_the_bytecode, a_copy_is_looked_up_once,
+static bool is_in_threading(struct stage *s, const char *name)
+{
+    return py_code_is(&s->rt.layout, &s->mem, CODE, name, "/threading.py");
+}
+
+START_TEST(code_of_the_library_is_known_in_a_frozen_program)
+{
+    static struct stage s;
+    stage_open(&s, 12);
+    put_ascii(&s, NAME, "join");
+    ck_assert(!is_in_threading(&s, "join"));
+    put_ascii(&s, FILE_, "/usr/lib/python3.12/threading.py");
+    ck_assert(is_in_threading(&s, "join"));
+    ck_assert(!is_in_threading(&s, "_shutdown"));
+    put_ascii(&s, FILE_, "threading.py");
+    ck_assert(is_in_threading(&s, "join"));
+    put_ascii(&s, FILE_, "my_threading.py");
+    ck_assert(!is_in_threading(&s, "join"));
+    put_u64(&s, CODE + s.rt.layout.code.filename, 0);
+    ck_assert(!is_in_threading(&s, "join"));
+    stage_close(&s);
+}
+END_TEST
+
+CHECK_MAIN("py_code", 20, code_of_the_library_is_known_in_a_frozen_program,
+           a_thread_may_run_a_copy_of_the_bytecode, a_copy_is_looked_up_once,
            instructions_outside_of_the_bytecode, function_file_and_line,
            made_up_code_has_the_line_before, once_known_nothing_is_read_but_the_key,
            a_reused_address_is_noticed, a_string_in_the_place_of_its_like_is_noticed,
