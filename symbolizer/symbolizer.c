@@ -230,7 +230,7 @@ void symbolizer_exec(struct symbolizer *s)
 
 /* ---- code of modules ---- */
 
-/* OWNERS: which of ALL has a file for a module. */
+/* OWNERS: which of ALL serves a module. */
 static void want(struct symbolizer *const *all, const struct map *owners, struct wanted_list *list,
                  frame_id id)
 {
@@ -266,14 +266,34 @@ static int by_place(const void *a, const void *b)
     return order ? order : compare_u64(x->frame.ix, y->frame.ix);
 }
 
-/* The first that has a file for a module: a forked process has its parent's. */
+/* What serves names better: a file, an image of the process's memory, nothing.  An image has
+ * exported symbols only, and no debug information. */
+enum source_rank { SOURCE_NONE, SOURCE_IMAGE, SOURCE_FILE };
+
+static enum source_rank rank_of(const struct symbolizer_entry *e, struct elf_file **ret)
+{
+    *ret = module_elf(e->modules, e->module);
+    if (!*ret)
+        return SOURCE_NONE;
+    return elf_file_is_file(*ret) ? SOURCE_FILE : SOURCE_IMAGE;
+}
+
+static enum source_rank rank_in(struct symbolizer *s, module_id id)
+{
+    struct elf_file *unused;
+    uint64_t entry;
+    return map_get(&s->by_id, id.ix, &entry) ? rank_of(&s->entries[entry], &unused) : SOURCE_NONE;
+}
+
+/* The first of those that serve a module best: a forked process has its parent's. */
 static void find_owners(struct symbolizer *const *all, size_t n, struct map *owners)
 {
     uint64_t known;
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < all[i]->n; k++) {
             const struct symbolizer_entry *e = &all[i]->entries[k];
-            if (e->file && !map_get(owners, e->id.ix, &known))
+            if (e->file && (!map_get(owners, e->id.ix, &known) ||
+                            rank_in(all[i], e->id) > rank_in(all[known], e->id)))
                 map_put(owners, e->id.ix, i);
         }
 }
@@ -301,13 +321,6 @@ struct naming_job {
     struct name_faults *faults;
 };
 
-/* The file of the entry that W is in.  NULL: it is gone. */
-static struct elf_file *file_of(const struct wanted_frame *w)
-{
-    const struct symbolizer_entry *e = &w->symbolizer->entries[w->entry];
-    return module_elf(e->modules, e->module);
-}
-
 static bool is_same_place(const struct wanted_frame *w, const struct naming_place *place)
 {
     return w->offset == place->offset && w->function == place->function;
@@ -330,20 +343,36 @@ static void add_places(struct naming_job *job, struct elf_file *file, const stru
     free(places);
 }
 
-/* Adds the N frames of one file at W, if it is there: for one process it may be gone where another
- * still has it. */
+/* That of the N frames of one file at W whose process serves it best, and the file; for one process
+ * it may be gone where another still has it.  NULL: it is gone. */
+static const struct wanted_frame *best_of(const struct wanted_frame *w, size_t n,
+                                          struct elf_file **ret)
+{
+    const struct wanted_frame *best = NULL;
+    enum source_rank most = SOURCE_NONE;
+    for (size_t i = 0; i < n && most < SOURCE_FILE; i++) {
+        struct elf_file *file;
+        enum source_rank rank = rank_of(&w[i].symbolizer->entries[w[i].entry], &file);
+        if (rank <= most)
+            continue;
+        most = rank;
+        best = &w[i];
+        *ret = file;
+    }
+    return best;
+}
+
+/* Adds the N frames of one file at W, if it is there. */
 static bool add_file(struct naming_job *job, struct wanted_frame *w, size_t n)
 {
-    struct elf_file *file = NULL;
-    const struct wanted_frame *of = w;
+    struct elf_file *file;
     uint64_t known;
     if (map_get(&job->faults->files, w->file, &known)) {
         job->faults->frames += n;
         return false;
     }
-    for (size_t i = 0; i < n && !file; i++)
-        file = file_of(of = &w[i]);
-    if (!file)
+    const struct wanted_frame *of = best_of(w, n, &file);
+    if (!of)
         return false;
     add_places(job, file, of, w, n);
     return true;

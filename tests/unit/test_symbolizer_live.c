@@ -58,6 +58,8 @@ static bool count_look_ups(void *ctx, double share)
     return true;
 }
 
+static const char *build_id; /* of the modules that add_frame() adds; NULL: they have none */
+
 static frame_id add_frame(struct profile *p, struct symbolizer *s, struct modules *modules,
                           const void *code, uint32_t flags, uint64_t bias)
 {
@@ -66,6 +68,8 @@ static frame_id add_frame(struct profile *p, struct symbolizer *s, struct module
     ck_assert_ptr_nonnull(module_elf(modules, m));
     struct profile_module pm = {
         .name = profile_string(p, m->name), .path = profile_string(p, m->path), .bias = bias};
+    if (build_id)
+        pm.build_id = profile_string(p, build_id);
     struct frame f = {.kind = FRAME_NATIVE, .flags = flags};
     f.native.module = profile_module(p, &pm);
     f.native.offset = (uintptr_t)code - m->bias;
@@ -171,6 +175,49 @@ START_TEST(what_several_processes_run_is_looked_up_once)
 }
 END_TEST
 
+/* The file of the first of two processes is gone, so that it has an image of its memory, which does
+ * not tell the name of a static function.  BIAS: where the second has it. */
+static void name_beside_an_image(uint64_t bias)
+{
+    enum { PROCESSES = 2 };
+    struct mem *mem;
+    struct modules *modules[PROCESSES];
+    struct symbolizer *all[PROCESSES];
+    frame_id frames[PROCESSES];
+    struct elf_file *image;
+    struct profile *p = profile_new(0);
+    ck_assert_int_eq(mem_live_open(&mem, getpid(), NULL), 0);
+    for (int i = 0; i < PROCESSES; i++) {
+        modules[i] = modules_new(getpid(), mem);
+        ck_assert_int_eq(modules_refresh(modules[i]), 0);
+        all[i] = symbolizer_new(p, getpid());
+        frames[i] = add_frame(p, all[i], modules[i], (const void *)live_function, 0, i ? bias : 0);
+    }
+    struct module *gone = modules_find(modules[0], (uintptr_t)live_function);
+    ck_assert_int_eq(elf_file_from_memory(&image, mem, gone->head, NULL), 0);
+    struct elf_file *file = gone->elf;
+    gone->elf = image;
+    symbolizers_run(all, PROCESSES, loud, &faults, NULL, NULL);
+    gone->elf = file;
+    for (int i = 0; i < PROCESSES; i++) {
+        ck_assert_str_eq(profile_text(p, only_location(p, frames[i])->function), "live_function");
+        symbolizer_free(all[i]);
+        modules_free(modules[i]);
+    }
+    elf_file_free(image);
+    profile_free(p);
+    mem_free(mem);
+}
+
+START_TEST(a_file_comes_before_an_image_of_it)
+{
+    build_id = "0123456789abcdef";
+    name_beside_an_image(0); /* as a forked process has it */
+    name_beside_an_image(0x1000);
+    build_id = NULL;
+}
+END_TEST
+
 /* ---- roots ---- */
 
 static int descriptors_of_search(pid_t pid)
@@ -219,5 +266,5 @@ START_TEST(another_root_is_held)
 END_TEST
 
 CHECK_MAIN("symbolizer_live", 40, live_frames_get_their_names,
-           what_several_processes_run_is_looked_up_once,
+           what_several_processes_run_is_looked_up_once, a_file_comes_before_an_image_of_it,
            a_process_with_our_root_costs_no_descriptor, another_root_is_held)
