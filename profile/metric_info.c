@@ -455,6 +455,13 @@ static const struct metric_info infos[METRIC_COUNT] = {
              "Frames that have no name, because a debug file or a name made the process that "
              "reads them crash, or kept it for a minute. The line names the file, as "
              "`naming_failed` does."},
+    [METRIC_JIT_FRAMES_UNQUEUED] =
+        {"jit_frames_unqueued", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "frame",
+         .words = "of code made at run time whose name was looked for only once",
+         .meaning =
+             "Frames of code made at run time that had no name when the code first ran, while "
+             "65,536 others of the process waited for theirs. Names that the compiler wrote later "
+             "are missing. Where it writes none at all nothing is counted."},
     [METRIC_SOCKETS_GIVEN_UP] =
         {"sockets_given_up", UNIT_COUNT, .effect = EFFECT_NOTE,
          .words = "%.0f sockets without their address (the system has too many)",

@@ -39,6 +39,8 @@ struct symbolizer {
     struct text name;
     struct nameless *nameless;
     size_t n_nameless, nameless_capacity;
+    uint64_t unqueued; /* frames without a name that NAMELESS had no room for */
+    bool names_code;   /* a map had a name */
     struct debug_search *search;
     struct symbolizer_entry *entries;
     size_t n, capacity;
@@ -146,6 +148,7 @@ string_id symbolizer_jit_name(struct symbolizer *s, uint64_t addr)
         (void)perf_map_refresh(s->perf_map);
     }
     bool found = perf_map_find(s->perf_map, addr, &s->name);
+    s->names_code |= found;
     return found ? profile_string(s->profile, s->name.s) : (string_id){0};
 }
 
@@ -177,8 +180,10 @@ void symbolizer_add_jit_frame(struct symbolizer *s, frame_id frame, uint64_t add
         name_jit_frame(s, frame, name);
         return;
     }
-    if (s->n_nameless == MAX_NAMELESS)
+    if (s->n_nameless == MAX_NAMELESS) {
+        s->unqueued++;
         return;
+    }
     s->nameless =
         array_reserve(s->nameless, &s->nameless_capacity, s->n_nameless + 1, sizeof *s->nameless);
     s->nameless[s->n_nameless++] = (struct nameless){frame, addr};
@@ -211,6 +216,11 @@ size_t symbolizer_nameless(const struct symbolizer *s, const struct maps *maps)
     for (size_t i = 0; i < s->n_nameless; i++)
         n += is_made_at_run_time(maps, s->nameless[i].addr);
     return n;
+}
+
+uint64_t symbolizer_unqueued(const struct symbolizer *s)
+{
+    return s->names_code ? s->unqueued : 0;
 }
 
 bool symbolizer_jit_changed(struct symbolizer *s)

@@ -29,11 +29,15 @@ string_id symbolizer_jit_name(struct symbolizer *s, uint64_t addr);
 /* May symbolizer_jit_name() give another name than it gave last?  Cheap when called often. */
 bool symbolizer_jit_changed(struct symbolizer *s);
 /* FRAME is of code at ADDR, outside all modules' files.  If FRAME has no name of its own,
- * symbolizer_jit_name() looks for one whenever the map has changed, and in symbolizers_run(). */
+ * symbolizer_jit_name() looks for one whenever the map has changed, and in symbolizers_run(); of
+ * 65,536 frames at a time. */
 void symbolizer_add_jit_frame(struct symbolizer *s, frame_id frame, uint64_t addr);
 /* How many of those frames still have no name and lie, by MAPS, in executable memory of no file. */
 struct maps;
 size_t symbolizer_nameless(const struct symbolizer *s, const struct maps *maps);
+/* How many frames were more than these 65,536, so that no name is looked for again.  0 where the
+ * compiler writes no names at all, because none is missed then. */
+uint64_t symbolizer_unqueued(const struct symbolizer *s);
 /* The process runs another program. */
 void symbolizer_exec(struct symbolizer *s);
 /* Files of which naming crashed or hung (symbolizer/naming.h).  Nobody tries them again. */

@@ -96,6 +96,15 @@ static void hint_at_names(const struct target_process *s)
                  s->pid, n, way_to_names(s->modules));
 }
 
+/* Frames of code made at run time, of all processes, that no name was looked for again. */
+static double unqueued(struct target_process *const *processes, size_t count)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < count; i++)
+        n += symbolizer_unqueued(processes[i]->symbolizer);
+    return (double)n;
+}
+
 static void report(const struct naming_schedule *n, struct profile *p)
 {
     profile_set_number(p, METRIC_FRAMES_NAMED_AHEAD, (double)n->frames);
@@ -121,4 +130,5 @@ void naming_schedule_finish(struct naming_schedule *n, struct profile *profile,
     for (size_t i = 0; i < count; i++)
         hint_at_names(processes[i]);
     report(n, profile);
+    profile_set_number(profile, METRIC_JIT_FRAMES_UNQUEUED, unqueued(processes, count));
 }

@@ -218,6 +218,49 @@ START_TEST(a_file_comes_before_an_image_of_it)
 }
 END_TEST
 
+/* ---- code outside all files ---- */
+
+static void write_map(const char *path)
+{
+    FILE *f = fopen(path, "w");
+    ck_assert_ptr_nonnull(f);
+    (void)fputs("1000 10 first\n", f);
+    (void)fclose(f);
+}
+
+/* N frames of code from ADDR on that has no name. */
+static void add_nameless(struct profile *p, struct symbolizer *s, uint64_t addr, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        struct frame f = {.kind = FRAME_NATIVE, .native = {.offset = addr + i}};
+        symbolizer_add_jit_frame(s, profile_frame(p, &f), addr + i);
+    }
+}
+
+START_TEST(frames_beyond_those_that_wait_for_a_name_are_counted)
+{
+    enum { ROOM = 1 << 16 };
+    char path[64];
+    struct profile *p = profile_new(0);
+    struct symbolizer *s = symbolizer_new(p, getpid());
+    (void)snprintf(path, sizeof path, "/tmp/perf-%d.map", getpid());
+    (void)unlink(path);
+    add_nameless(p, s, 0x100000, ROOM + 3);
+    ck_assert_uint_eq(symbolizer_unqueued(s), 0); /* nobody names code */
+    symbolizer_free(s);
+    s = symbolizer_new(p, getpid());
+    write_map(path);
+    ck_assert_str_eq(profile_text(p, symbolizer_jit_name(s, 0x1000)), "first");
+    (void)unlink(path);
+    add_nameless(p, s, 0x200000, ROOM);
+    ck_assert_uint_eq(symbolizer_unqueued(s), 0);
+    add_nameless(p, s, 0x300000, 3);
+    ck_assert_uint_eq(symbolizer_unqueued(s), 3);
+    symbolizer_free(s);
+    profile_free(p);
+}
+END_TEST
+
 /* ---- roots ---- */
 
 static int descriptors_of_search(pid_t pid)
@@ -267,4 +310,5 @@ END_TEST
 
 CHECK_MAIN("symbolizer_live", 40, live_frames_get_their_names,
            what_several_processes_run_is_looked_up_once, a_file_comes_before_an_image_of_it,
+           frames_beyond_those_that_wait_for_a_name_are_counted,
            a_process_with_our_root_costs_no_descriptor, another_root_is_held)
