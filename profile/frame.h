@@ -12,6 +12,8 @@ enum frame_flags {
     FRAME_IS_GUESSED = 1 << 0,     /* no unwind information: shown as guessed */
     FRAME_IS_INTERPRETER = 1 << 1, /* native code of the Python interpreter itself */
     FRAME_IS_JIT = 1 << 2, /* compiled while Python ran: maybe the interpreter's, by its name */
+    /* Of a program that the interpreter is linked into: maybe the interpreter's, by its name. */
+    FRAME_IS_EMBEDDING = 1 << 3,
 };
 
 struct frame {
@@ -52,5 +54,5 @@ struct location {
     string_id file;     /* source path; none: unknown */
     uint32_t line, function_line;
     bool inlined;  /* into the next location of the frame */
-    bool internal; /* the interpreter's own, hidden unless --internals */
+    bool internal; /* the interpreter's own by its name, hidden unless --internals */
 };

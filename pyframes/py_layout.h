@@ -121,6 +121,7 @@ struct py_runtime {
      * variables and mutexes are; 0: unknown. */
     uint64_t current_thread, gil_start, gil_bytes;
     uint64_t module_start, module_end; /* the module that holds the interpreter */
+    bool embedded;                     /* that module has functions of a program's own, too */
     char version[PY_VERSION_BYTES];
 };
 

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/text.h"
+#include "profile/frame.h"
 #include "pyframes/py_layout.h"
 #include "pyframes/py_version.h"
 
@@ -160,12 +161,6 @@ static bool find_version(struct runtime_search *s, struct module *m, const uint8
     return look_through_data(s, m, look_for_version, ret) || named;
 }
 
-/* A module of this name has no variables but the interpreter's. */
-static bool is_python_name(const char *name)
-{
-    return str_starts(name, "python") || str_starts(name, "libpython");
-}
-
 static bool note_extent(void *ctx, const uint8_t *bytes, size_t len, uint64_t addr)
 {
     struct py_runtime *rt = ctx;
@@ -194,7 +189,7 @@ static void locate_old_gil(struct runtime_search *s, struct module *m, struct py
     if (end > start) {
         rt->gil_start = start + m->bias;
         rt->gil_bytes = end - start;
-    } else if (is_python_name(m->name)) {
+    } else if (!rt->embedded) { /* else there are other variables, too */
         (void)look_through_data(s, m, note_extent, rt);
     }
 }
@@ -289,6 +284,7 @@ static void try_runtime(struct runtime_search *s, struct module *m, uint64_t add
     rt->addr = addr;
     rt->module_start = m->start;
     rt->module_end = m->end;
+    rt->embedded = !py_is_interpreter_name(m->name);
     int r = describe(s, m, rt, &err);
     note_result(s, r, &err);
     if (r == 0 && !s->found)
@@ -337,7 +333,8 @@ int py_runtime_find(struct py_runtime **ret, struct modules *modules, struct mem
     s.executable = modules_executable(modules);
     for (uint32_t i = 0; i < n && !s.found; i++) {
         struct module *m = mapped_module(modules, i);
-        if (m && (m == s.executable || is_python_name(m->name) || py_unsupported_name(m->path)))
+        if (m &&
+            (m == s.executable || py_is_interpreter_name(m->name) || py_unsupported_name(m->path)))
             try_likely(&s, m);
     }
     for (uint32_t i = 0; i < n && s.result == -ENOENT; i++) {
@@ -372,6 +369,13 @@ bool py_runtime_find_patch_level(struct py_runtime *rt, struct modules *modules,
 bool py_runtime_owns(const struct py_runtime *rt, uint64_t addr)
 {
     return addr >= rt->module_start && addr < rt->module_end;
+}
+
+uint32_t py_runtime_frame_flags(const struct py_runtime *rt, uint64_t addr)
+{
+    if (!py_runtime_owns(rt, addr))
+        return 0;
+    return rt->embedded ? FRAME_IS_EMBEDDING : FRAME_IS_INTERPRETER;
 }
 
 struct py_runtime *py_runtime_free(struct py_runtime *rt)

@@ -24,6 +24,10 @@ const char *py_runtime_version(const struct py_runtime *rt); /* "3.11.7" */
 /* Up to 3.10 an interpreter that just starts does not say its patch level yet ("3.10").  Looks for
  * it again, in MODULES and MEM (live).  Returns whether it was found now. */
 bool py_runtime_find_patch_level(struct py_runtime *rt, struct modules *modules, struct mem *mem);
-/* Is ADDR in the module that holds the interpreter (the executable or libpython)? */
+/* Is ADDR in the module that holds the interpreter (libpython, python3.11, or a program that has
+ * libpython.a linked into it)? */
 bool py_runtime_owns(const struct py_runtime *rt, uint64_t addr);
+/* The flag of frames of code at ADDR: FRAME_IS_INTERPRETER, FRAME_IS_EMBEDDING where the module has
+ * a program's own functions, too, or 0. */
+uint32_t py_runtime_frame_flags(const struct py_runtime *rt, uint64_t addr);
 struct py_runtime *py_runtime_free(struct py_runtime *rt);

@@ -61,6 +61,11 @@ bool py_version_from_name(const char *name, struct py_version *ret)
     return true;
 }
 
+bool py_is_interpreter_name(const char *name)
+{
+    return str_starts(name, "python") || str_starts(name, "libpython");
+}
+
 /* Does [S, END) begin with a version such as 3.8.18, 3.9.0rc2 or 3.10.13+, followed by " (" or, in
  * Conda's, " |"? */
 static bool is_version(const char *s, const char *end, uint32_t minor, struct py_version *ret)

@@ -15,6 +15,9 @@ struct py_version {
 bool py_version_from_hex(uint64_t hex, struct py_version *ret);
 /* From a file name: libpython3.8.so.1.0, python3.11, python3.14t.  False: it names none. */
 bool py_version_from_name(const char *name, struct py_version *ret);
+/* Is it the name of a module that has nothing but the interpreter in it: python3.11,
+ * libpython3.11.so.1.0? */
+bool py_is_interpreter_name(const char *name);
 /* From sys.version ("3.8.18 (default, …"), which Py_GetVersion() keeps in a static buffer, among
  * BYTES of variables that begin page-aligned.  MINOR 0: any up to 3.12; later ones say it in their
  * _Py_DebugOffsets. */

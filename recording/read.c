@@ -18,7 +18,7 @@
 enum {
     MOST_S = 120, /* to read a file: one of 200 MB takes some seconds */
     MOST_DEPTH = 1 << 16,
-    ALL_FRAME_FLAGS = FRAME_IS_GUESSED | FRAME_IS_INTERPRETER | FRAME_IS_JIT,
+    ALL_FRAME_FLAGS = FRAME_IS_GUESSED | FRAME_IS_INTERPRETER | FRAME_IS_JIT | FRAME_IS_EMBEDDING,
 };
 static const int64_t most_ns = INT64_C(1) << 58;        /* nine years */
 static const uint64_t most_utc_ns = UINT64_C(1) << 62;  /* the year 2116 */

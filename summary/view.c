@@ -12,6 +12,7 @@
 #include "summary/frame_role.h"
 #include "summary/known.h"
 #include "summary/own_packages.h"
+#include "summary/python_module.h"
 #include "summary/wait_text.h"
 
 /* The items of `shown` that one frame of the profile expands to, outermost first. */
@@ -250,6 +251,19 @@ static void show_location(struct view *v, const struct location *loc, struct sho
     text_release(&file);
 }
 
+/* Is LOC, of F, a function of the interpreter's, if F is of a program that it is linked into? */
+static bool is_embedded(const struct view *v, const struct frame *f, const struct location *loc)
+{
+    return f->flags & FRAME_IS_EMBEDDING && loc->function.ix &&
+           python_has_function(profile_text(v->p, loc->function));
+}
+
+static bool is_internal(const struct view *v, const struct frame *f, const struct location *loc)
+{
+    return loc->internal && !v->options.internals && !(f->flags & FRAME_IS_GUESSED) &&
+           (!(f->flags & FRAME_IS_EMBEDDING) || is_embedded(v, f, loc));
+}
+
 static void show_native(struct view *v, const struct frame *f, frame_id id)
 {
     if (v->options.no_native)
@@ -260,8 +274,9 @@ static void show_native(struct view *v, const struct frame *f, frame_id id)
     if (!n)
         show_nameless(v, f, base);
     while (n--) {
-        if (loc[n].internal && !v->options.internals && !base.guessed)
+        if (is_internal(v, f, &loc[n]))
             continue;
+        base.interpreter = f->flags & FRAME_IS_INTERPRETER || is_embedded(v, f, &loc[n]);
         if (loc[n].function.ix)
             show_location(v, &loc[n], base);
         else
@@ -347,6 +362,41 @@ static bool is_nameless_internal(const struct view *v, frame_id id)
            (!n || (n == 1 && !loc->function.ix));
 }
 
+/* May a frame of a program that the interpreter is linked into be one that only passes a call on?
+ * It has no name, or that of such a function. */
+static bool may_pass_on(const struct view *v, frame_id id)
+{
+    const struct frame *f = profile_get_frame(v->p, id);
+    size_t n = 0;
+    const struct location *loc = profile_locations(v->p, id, &n);
+    if (f->kind != FRAME_NATIVE || !(f->flags & FRAME_IS_EMBEDDING) ||
+        f->flags & FRAME_IS_GUESSED || v->options.internals)
+        return false;
+    while (n && (!loc[n - 1].function.ix || loc[n - 1].internal))
+        n--;
+    return n == 0;
+}
+
+static bool is_python(const struct view *v, stack_id s)
+{
+    return profile_get_frame(v->p, profile_stack_frame(v->p, s))->kind == FRAME_PYTHON;
+}
+
+/* Is the frame at S passed over, because it and its neighbours pass a call on from one Python frame
+ * to another?  Asked of all frames from the innermost outward; *BETWEEN is for that, false at
+ * first.  Elsewhere such a frame is the program's own. */
+static bool is_between(const struct view *v, stack_id s, bool *between)
+{
+    if (may_pass_on(v, profile_stack_frame(v->p, s)))
+        return *between;
+    bool python = is_python(v, s);
+    do
+        s = profile_stack_parent(v->p, s);
+    while (python && s.ix && may_pass_on(v, profile_stack_frame(v->p, s)));
+    *between = python && s.ix && is_python(v, s);
+    return false;
+}
+
 /* Would E say again what the frame inside of it says? */
 static bool is_same_mark(const struct view *v, const struct shown_frame *inner, struct expansion e)
 {
@@ -381,12 +431,13 @@ const struct shown_frame *view_stack(struct view *v, struct spot at, size_t *ret
     bool whole = v->options.internals || v->options.whole;
     bool innermost = !at.wait.ix;
     bool hidden = false; /* the frames inside of the next one are */
+    bool between = false;
     if (at.wait.ix)
         n = add_frames(v, n, v->wait_expansions[at.wait.ix - 1], whole);
     for (stack_id s = at.stack; s.ix; s = profile_stack_parent(v->p, s), innermost = false) {
         frame_id id = profile_stack_frame(v->p, s);
         struct expansion e = v->expansions[id.ix - 1];
-        if (e.n == 0 || (!innermost && is_nameless_internal(v, id))) {
+        if (is_between(v, s, &between) || e.n == 0 || (!innermost && is_nameless_internal(v, id))) {
             hidden = true;
             continue;
         }

@@ -58,8 +58,9 @@ struct view *view_new(const struct profile *p, const struct view_options *option
 /* The frames of AT's stack as shown, outermost first, and its wait behind them; none for nothing.
  * A stack whose frames are all hidden shows as "[not shown]".  Where a running thread only waits
  * (summary/spinning.h) a leaf says so.  The interpreter's nameless code is internal, too, but as
- * the innermost frame.  Entry frames stay where there is nothing else.  The array is the view's,
- * valid until the next call. */
+ * the innermost frame; that of a program which the interpreter is linked into only where it passes
+ * a call on from one Python frame to another.  Entry frames stay where there is nothing else.  The
+ * array is the view's, valid until the next call. */
 const struct shown_frame *view_stack(struct view *v, struct spot at, size_t *ret_n);
 /* All distinct shown frames: ids run from 1 to the count. */
 const struct view_options *view_options(const struct view *v);

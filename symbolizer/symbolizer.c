@@ -104,9 +104,10 @@ static void find_internal(const struct symbolizer *s, frame_id frame, struct loc
                           size_t n)
 {
     uint32_t flags = profile_get_frame(s->profile, frame)->flags;
-    bool (*ask)(const char *function) = flags & FRAME_IS_INTERPRETER ? s->is_internal
-                                        : flags & FRAME_IS_JIT       ? s->is_jit_internal
-                                                                     : NULL;
+    bool native = flags & (FRAME_IS_INTERPRETER | FRAME_IS_EMBEDDING);
+    bool (*ask)(const char *function) = native                 ? s->is_internal
+                                        : flags & FRAME_IS_JIT ? s->is_jit_internal
+                                                               : NULL;
     for (size_t i = 0; ask && i < n; i++)
         locations[i].internal = ask(profile_text(s->profile, locations[i].function));
 }

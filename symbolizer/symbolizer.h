@@ -19,8 +19,9 @@ struct symbolizer *symbolizer_new(struct profile *profile,
 void symbolizer_add_module(struct symbolizer *s, module_id m, struct modules *modules,
                            struct module *module);
 /* Sets which functions are internal to the interpreter: IS_INTERNAL decides for every location of
- * frames with FRAME_IS_INTERPRETER, IS_JIT_INTERNAL for those of frames with FRAME_IS_JIT.  They
- * get the name as shown, and set location.internal.  NULL, as at first: none are. */
+ * frames with FRAME_IS_INTERPRETER or FRAME_IS_EMBEDDING, IS_JIT_INTERNAL for those of frames with
+ * FRAME_IS_JIT.  They get the name as shown, and set location.internal.  NULL, as at first: none
+ * are. */
 void symbolizer_set_internal(struct symbolizer *s, bool (*is_internal)(const char *function),
                              bool (*is_jit_internal)(const char *function));
 /* The name that the target's JIT compiler now gives (symbolizer/perf_map.h) to code at ADDR,

@@ -60,14 +60,15 @@ static void flag_interpreter(struct target_process *s)
 {
     for (uint32_t i = 1; i <= profile_frame_count(s->profile); i++) {
         const struct frame *f = profile_get_frame(s->profile, (frame_id){i});
-        if (f->kind != FRAME_NATIVE || !f->native.module.ix || f->flags & FRAME_IS_INTERPRETER)
+        if (f->kind != FRAME_NATIVE || !f->native.module.ix)
             continue;
         uint64_t addr = f->native.offset + profile_get_module(s->profile, f->native.module)->bias;
         struct module *module = modules_find(s->modules, addr);
         uint64_t id;
-        if (py_runtime_owns(s->python->runtime, addr) && module &&
-            map_get(&s->module_ids, module->id, &id) && id == f->native.module.ix)
-            profile_flag_frame(s->profile, (frame_id){i}, FRAME_IS_INTERPRETER);
+        uint32_t flags = py_runtime_frame_flags(s->python->runtime, addr);
+        if (flags & ~f->flags && module && map_get(&s->module_ids, module->id, &id) &&
+            id == f->native.module.ix)
+            profile_flag_frame(s->profile, (frame_id){i}, flags);
     }
 }
 
@@ -415,8 +416,9 @@ static uint32_t flags_of(const struct target_process *s, const struct native_fra
                          uint64_t addr, bool is_jit)
 {
     uint32_t flags = f->trust == FRAME_GUESSED ? FRAME_IS_GUESSED : 0;
-    if (s->python && py_runtime_owns(s->python->runtime, addr))
-        return flags | FRAME_IS_INTERPRETER;
+    uint32_t of_module = s->python ? py_runtime_frame_flags(s->python->runtime, addr) : 0;
+    if (of_module)
+        return flags | of_module;
     return s->python && is_jit ? flags | FRAME_IS_JIT : flags;
 }
 

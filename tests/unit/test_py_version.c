@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "profile/frame.h"
 #include "tests/support/check_main.h"
 
 START_TEST(hex)
@@ -74,4 +75,19 @@ START_TEST(unsupported)
 }
 END_TEST
 
-CHECK_MAIN("py_version", 20, hex, names, variables, unsupported)
+START_TEST(modules_of_nothing_but_the_interpreter)
+{
+    ck_assert(py_is_interpreter_name("python3.11"));
+    ck_assert(py_is_interpreter_name("libpython3.8.so.1.0"));
+    ck_assert(!py_is_interpreter_name("blender"));
+    struct py_runtime rt = {.module_start = 0x1000, .module_end = 0x2000};
+    ck_assert_uint_eq(py_runtime_frame_flags(&rt, 0x1000), FRAME_IS_INTERPRETER);
+    ck_assert_uint_eq(py_runtime_frame_flags(&rt, 0x2000), 0);
+    rt.embedded = true;
+    ck_assert_uint_eq(py_runtime_frame_flags(&rt, 0x1000), FRAME_IS_EMBEDDING);
+    ck_assert(py_runtime_owns(&rt, 0x1000));
+}
+END_TEST
+
+CHECK_MAIN("py_version", 20, hex, names, variables, unsupported,
+           modules_of_nothing_but_the_interpreter)

@@ -330,7 +330,7 @@ static const struct {
      "damaged: row 1 of table frame: kind is no word of this version's"},
     {"UPDATE frame SET kind = NULL WHERE id = 1",
      "damaged: row 1 of table frame: it is of no kind"},
-    {"UPDATE frame SET flags = 8 WHERE id = 1", "damaged: row 1 of table frame: flags 8"},
+    {"UPDATE frame SET flags = 16 WHERE id = 1", "damaged: row 1 of table frame: flags 16"},
     {"UPDATE location SET position = 1",
      "damaged: row 1 of table location: position 1 does not follow the last one"},
     {"UPDATE wait SET call = 'x' || char(27)", "damaged: row 1 of table wait: its call is none"},

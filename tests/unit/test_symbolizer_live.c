@@ -114,6 +114,8 @@ START_TEST(live_frames_get_their_names)
     check_go(s, p, libc);
     frame_id own = add_frame(p, s, modules, (const void *)live_function, FRAME_IS_INTERPRETER, 0);
     frame_id user = add_frame(p, s, modules, (const void *)live_function, 0, 0);
+    frame_id embedding =
+        add_frame(p, s, modules, (const void *)live_function, FRAME_IS_EMBEDDING, 0);
     frame_id test = add_frame(p, s, modules, (const void *)on_progress, 0, 0);
     struct frame jit = {.kind = FRAME_NATIVE, .native = {.offset = 0x1234}};
     frame_id nowhere = profile_frame(p, &jit);
@@ -127,6 +129,7 @@ START_TEST(live_frames_get_their_names)
     ck_assert(str_ends(profile_text(p, only_location(p, own)->file), "/test_symbolizer_live.c"));
     ck_assert_str_eq(profile_text(p, only_location(p, test)->function), "on_progress");
     ck_assert(only_location(p, own)->internal);
+    ck_assert(only_location(p, embedding)->internal);
     ck_assert(!only_location(p, user)->internal);
     ck_assert(strstr(profile_text(p, only_location(p, libc)->function), "printf"));
     ck_assert(!only_location(p, libc)->internal);

@@ -196,6 +196,77 @@ START_TEST(nameless_interpreter_code_shows_as_innermost_only)
 }
 END_TEST
 
+/* ---- programs that the interpreter is linked into ---- */
+
+/* STACK with a frame of such a program; NAME is an internal function's if one of the interpreter's
+ * is called so; NULL: it has none. */
+static stack_id embedding(stack_id stack, const char *name, bool internal)
+{
+    static uint64_t offset = 0x40;
+    frame_id f = native("/opt/app", offset += 0x10, FRAME_IS_EMBEDDING);
+    struct location loc = {.internal = internal};
+    if (name)
+        loc.function = profile_string(b.p, name);
+    if (name)
+        profile_locate(b.p, f, &loc, 1);
+    return profile_push(b.p, stack, f);
+}
+
+static stack_id python(stack_id stack, const char *name)
+{
+    struct func func = {.name = profile_string(b.p, name)};
+    struct frame f = {.kind = FRAME_PYTHON};
+    f.python.func = profile_func(b.p, &func);
+    return profile_push(b.p, stack, profile_frame(b.p, &f));
+}
+
+/* main > run_file > (nameless) > PyObject_Call > f, of which run_file and the nameless one may be
+ * the program's. */
+START_TEST(an_embedding_program_keeps_its_functions)
+{
+    setup();
+    stack_id s = embedding((stack_id){0}, "main", false);
+    s = embedding(s, "run_file", true);
+    s = embedding(s, NULL, false);
+    s = embedding(s, "_PyObject_Call", true);
+    s = python(s, "f");
+    ck_assert_str_eq(names(spot_of_stack(s), (struct view_options){0}),
+                     "main > run_file > app+0x70 > f");
+    s = embedding(s, NULL, false);
+    s = embedding(s, "call_method", true);
+    s = embedding(s, "work", false);
+    ck_assert_str_eq(names(spot_of_stack(s), (struct view_options){0}),
+                     "main > run_file > app+0x70 > f > app+0x90 > call_method > work");
+    teardown();
+}
+END_TEST
+
+START_TEST(what_passes_a_call_on_in_an_embedding_program_is_hidden)
+{
+    setup();
+    stack_id s = python((stack_id){0}, "f");
+    s = embedding(s, NULL, false);
+    s = embedding(s, "_PyEval_Vector", true);
+    s = embedding(s, "call_method", true);
+    s = python(s, "g");
+    ck_assert_str_eq(names(spot_of_stack(s), (struct view_options){0}), "f > g");
+    s = embedding(s, "call_method", true);
+    s = embedding(s, "work", false);
+    s = embedding(s, "call_method", true);
+    s = python(s, "h");
+    ck_assert_str_eq(names(spot_of_stack(s), (struct view_options){0}),
+                     "f > g > call_method > work > call_method > h");
+    s = embedding(s, "PyDict_GetItem", false);
+    size_t n = 0;
+    (void)names(spot_of_stack(s), (struct view_options){0});
+    const struct shown_frame *shown = view_stack(v, spot_of_stack(s), &n);
+    ck_assert_uint_eq(n, 7);
+    ck_assert(shown[6].interpreter && shown[6].glue);
+    ck_assert(!shown[3].interpreter && !shown[3].glue);
+    teardown();
+}
+END_TEST
+
 START_TEST(languages_can_be_hidden)
 {
     setup();
@@ -297,5 +368,7 @@ CHECK_MAIN("view", 20, inlined_calls_are_expanded, one_of_two_equal_marks_is_sho
            one_function_is_one_id_unless_lines_are_asked, internal_functions_are_hidden,
            guessed_internal_functions_are_shown, nameless_function_is_one_frame,
            nameless_code_is_an_offset, nameless_interpreter_code_shows_as_innermost_only,
-           languages_can_be_hidden, guessed_frames_say_so, entry_frames_and_aliases_are_hidden,
+           an_embedding_program_keeps_its_functions,
+           what_passes_a_call_on_in_an_embedding_program_is_hidden, languages_can_be_hidden,
+           guessed_frames_say_so, entry_frames_and_aliases_are_hidden,
            path_below_a_mount_follows_it, no_stack_has_no_frames)
