@@ -20,6 +20,8 @@ enum {
     MAX_NAME_BYTES = 1 << 16, /* a longer name is only cut */
     MAX_SPINE = 128,          /* qualifiers and scopes of one name that are simplified */
     MAX_VISITS = 4096,        /* of nodes; as many as MAX_MANGLED_BYTES make */
+    MAX_WAYS = 1 << 16,       /* those of 330,000 names of libraries are 1,259 at most */
+    MAX_REFERENCES = 16,      /* each may double the ways */
     /* Without DMGL_PARAMS the types of the outermost function are not even parsed, which saves the
      * names whose return type is more than libiberty understands. */
     CXX_OPTIONS = DMGL_ANSI,
@@ -112,6 +114,68 @@ static bool demangle_as_it_is(const char *name, struct text *out)
     return cplus_demangle_v3_callback(name, CXX_OPTIONS, collect, &sink) != 0;
 }
 
+/* Counts the ways from DC to each node below it, to MAX_WAYS at most.  What has no children is as
+ * in d_find_pack() of libiberty's cp-demangle.c. */
+static void count_ways(const struct demangle_component *dc, int *ways)
+{
+    while (dc && ++*ways <= MAX_WAYS)
+        switch ((int)dc->type) {
+        case DEMANGLE_COMPONENT_NAME:
+        case DEMANGLE_COMPONENT_OPERATOR:
+        case DEMANGLE_COMPONENT_BUILTIN_TYPE:
+        case DEMANGLE_COMPONENT_EXTENDED_BUILTIN_TYPE:
+        case DEMANGLE_COMPONENT_SUB_STD:
+        case DEMANGLE_COMPONENT_CHARACTER:
+        case DEMANGLE_COMPONENT_NUMBER:
+        case DEMANGLE_COMPONENT_TEMPLATE_PARAM:
+        case DEMANGLE_COMPONENT_FUNCTION_PARAM:
+        case DEMANGLE_COMPONENT_UNNAMED_TYPE:
+            return;
+        case DEMANGLE_COMPONENT_LAMBDA:
+        case DEMANGLE_COMPONENT_DEFAULT_ARG:
+            dc = dc->u.s_unary_num.sub;
+            break;
+        case DEMANGLE_COMPONENT_EXTENDED_OPERATOR:
+            dc = dc->u.s_extended_operator.name;
+            break;
+        case DEMANGLE_COMPONENT_CTOR:
+            dc = dc->u.s_ctor.name;
+            break;
+        case DEMANGLE_COMPONENT_DTOR:
+            dc = dc->u.s_dtor.name;
+            break;
+        case DEMANGLE_COMPONENT_FIXED_TYPE:
+            dc = dc->u.s_fixed.length;
+            break;
+        default:
+            count_ways(dc->u.s_binary.left, ways);
+            dc = dc->u.s_binary.right;
+        }
+}
+
+/* How often NAME refers to what stands before in it, at most. */
+static int count_references(const char *name)
+{
+    int n = 0;
+    for (; *name; name++)
+        n += name[0] == 'S' && name[1] && strchr("_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", name[1]);
+    return n;
+}
+
+/* May libiberty look for a parameter pack for years?  It walks the pattern of each expansion, and
+ * of each sizeof...(), by all ways through it, and prints nothing meanwhile.  TREE: NAME's; NULL:
+ * it has none. */
+static bool is_endless(const char *name, const struct demangle_component *tree)
+{
+    int ways = 0;
+    if (!strstr(name, "Dp") && !strstr(name, "sZ"))
+        return false;
+    if (!tree)
+        return count_references(name) > MAX_REFERENCES;
+    count_ways(tree, &ways);
+    return ways > MAX_WAYS;
+}
+
 /* Names in template arguments ("sr") are spelled in an older and in a newer way.  Which of them
  * cplus_demangle_v3_components() takes depends on a variable that libiberty 2.40 does not set
  * (unresolved_name_state); the other function tries both. */
@@ -120,10 +184,11 @@ static bool demangle_cxx(const char *name, struct text *out)
     void *memory = NULL;
     struct demangle_component *tree = cplus_demangle_v3_components(name, CXX_OPTIONS, &memory);
     int visits = 0;
-    bool ok = tree && print_tree(simplify(tree, 0, &visits), out);
+    bool endless = is_endless(name, tree);
+    bool ok = tree && !endless && print_tree(simplify(tree, 0, &visits), out);
     free(memory);
-    if (ok)
-        return true;
+    if (ok || endless)
+        return ok;
     text_clear(out);
     return demangle_as_it_is(name, out);
 }

@@ -287,6 +287,39 @@ START_TEST(exponential_scopes_end_soon)
 }
 END_TEST
 
+/* B<B<…>, B<…>> in the parameters of f, which are not shown; f::x<the last of them...>::y. */
+static void make_packed(struct text *name, int types, const char *tail)
+{
+    static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    text_clear(name);
+    text_add(name, "_ZZ1f1A1BIS_S_E");
+    for (int i = 1; i < types; i++)
+        text_addf(name, "S0_IS%c_S%c_E", digits[i], digits[i]);
+    text_addf(name, "EN1xIJDpS%c_EE1y%s", digits[types], tail);
+}
+
+/* libiberty looks for the pack by all ways.  A name that it takes apart by one spelling of "sr"
+ * alone has no tree. */
+START_TEST(packs_in_exponential_types_end_soon)
+{
+    static const char *const tails[] = {"E", "IXsr1AE1xEEE", "IXsr1A1xEEE"};
+    struct text name = {0};
+    struct text out = {0};
+    make_packed(&name, 3, "E");
+    demangle(name.s, &out);
+    ck_assert(str_starts(out.s, "f::x<(B<B<B<A, A>, B<A, A> >, B<B<A, A>, B<A, A> > >)...>::y"));
+    for (size_t i = 0; i < sizeof tails / sizeof *tails; i++)
+        for (int byte = 0; byte < 2; byte++) {
+            make_packed(&name, 35, tails[i]);
+            fill_stack(byte);
+            demangle(name.s, &out);
+            ck_assert_str_eq(out.s, name.s);
+        }
+    text_release(&name);
+    text_release(&out);
+}
+END_TEST
+
 START_TEST(any_bytes_are_survived)
 {
     uint64_t random = 1;
@@ -335,5 +368,6 @@ END_TEST
 
 CHECK_MAIN("demangle", 20, names_become_readable, both_spellings_of_a_name_in_an_argument,
            long_names_are_cut_at_a_character, a_name_at_the_limit_is_whole, hostile_names_end_soon,
-           exponential_names_end_soon, exponential_scopes_end_soon, any_bytes_are_survived,
-           unsound_names_are_told, sound_names_are_short)
+           exponential_names_end_soon, exponential_scopes_end_soon,
+           packs_in_exponential_types_end_soon, any_bytes_are_survived, unsound_names_are_told,
+           sound_names_are_short)
