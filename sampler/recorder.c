@@ -143,7 +143,17 @@ void recorder_begin(struct recorder *r, struct mem *live, void *base, size_t use
     r->epoch++;
 }
 
-/* The stack is copied from the beginning of SP's block, so that blocks and stack never overlap. */
+/* Where the copy of a stack begins.  Below SP a leaf function may keep registers (psABI §3.2.2, the
+ * red zone), which signals do not overwrite.  A page that only the red zone reaches is left out,
+ * because to read it may be to make it. */
+static uint64_t stack_start(uint64_t sp)
+{
+    enum { RED_ZONE_BYTES = 128, PAGE_BYTES = 4096 };
+    uint64_t in_page = sp & (PAGE_BYTES - 1);
+    return (sp - (in_page < RED_ZONE_BYTES ? in_page : RED_ZONE_BYTES)) & ~BLOCK_MASK;
+}
+
+/* The stack is copied from the beginning of a block, so that blocks and stack never overlap. */
 size_t recorder_read_stack(struct recorder *r, uint64_t sp, size_t max,
                            const struct prefetch *prefetch)
 {
@@ -151,7 +161,7 @@ size_t recorder_read_stack(struct recorder *r, uint64_t sp, size_t max,
     size_t n = 0;
     size_t blocks = 0;
     size_t offset = r->used;
-    uint64_t start = sp & ~BLOCK_MASK;
+    uint64_t start = stack_start(sp);
     uint64_t end = (sp + max + BLOCK_MASK) & ~BLOCK_MASK;
     if (end <= start || !has_room(r, end - start))
         return 0;

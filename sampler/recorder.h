@@ -56,9 +56,9 @@ struct recorder {
 void recorder_init(struct recorder *r);
 /* Starts a capture into BASE[USED, CAPACITY), reading from LIVE. */
 void recorder_begin(struct recorder *r, struct mem *live, void *base, size_t used, size_t capacity);
-/* Copies the stack from SP upwards, at most MAX bytes, and the spans of PREFETCH, in one system
- * call if all is still mapped.  Returns the stack's bytes: fewer than MAX where the mapping
- * ends. */
+/* Copies the stack from SP upwards, at most MAX bytes, the red zone below SP as far as it is in
+ * the page of SP, and the spans of PREFETCH, in one system call if all is still mapped.  Returns
+ * the bytes from SP on: fewer than MAX where the mapping ends. */
 size_t recorder_read_stack(struct recorder *r, uint64_t sp, size_t max,
                            const struct prefetch *prefetch);
 /* The recorded stack's bytes from SP on. */

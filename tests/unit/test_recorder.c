@@ -97,6 +97,23 @@ START_TEST(stack_ends_where_its_mapping_does)
 }
 END_TEST
 
+START_TEST(what_lies_below_sp_is_there_as_far_as_its_page)
+{
+    uint8_t buf[128];
+    set_up();
+    ck_assert_uint_eq(recorder_read_stack(&recorder, 0x11100, 256, &nothing), 256);
+    struct snapshot_mem m = unpack();
+    ck_assert_int_eq(mem_read(&m.mem, 0x11100 - sizeof buf, buf, sizeof buf), 0);
+    ck_assert_mem_eq(buf, fake.bytes + PAGE + 0x100 - sizeof buf, sizeof buf);
+    ck_assert_mem_eq(recorder_stack_at(&recorder, 0x11100), fake.bytes + PAGE + 0x100, 256);
+    set_up();
+    ck_assert_uint_eq(recorder_read_stack(&recorder, 0x11040, 192, &nothing), 192);
+    m = unpack();
+    ck_assert_int_eq(mem_read(&m.mem, 0x11000, buf, 0x40), 0);
+    ck_assert_int_lt(mem_read(&m.mem, 0x10ff8, buf, 8), 0);
+}
+END_TEST
+
 START_TEST(second_capture_takes_one_call)
 {
     set_up();
@@ -339,9 +356,9 @@ START_TEST(bytes_around_a_futex_word_are_kept)
 END_TEST
 
 CHECK_MAIN("recorder", 20, what_was_read_can_be_read_again, stack_ends_where_its_mapping_does,
-           second_capture_takes_one_call, blocks_close_to_each_other_are_one_stretch,
-           the_list_follows_what_is_asked_for, a_list_may_be_full,
-           what_is_fetched_ahead_leaves_room_for_new_blocks, more_is_read_around_what_is_there,
-           stale_prefetch_does_not_cost_the_stack, full_message_refuses,
-           a_stack_goes_before_what_is_fetched_ahead, a_full_message_takes_no_more,
-           bytes_around_a_futex_word_are_kept)
+           what_lies_below_sp_is_there_as_far_as_its_page, second_capture_takes_one_call,
+           blocks_close_to_each_other_are_one_stretch, the_list_follows_what_is_asked_for,
+           a_list_may_be_full, what_is_fetched_ahead_leaves_room_for_new_blocks,
+           more_is_read_around_what_is_there, stale_prefetch_does_not_cost_the_stack,
+           full_message_refuses, a_stack_goes_before_what_is_fetched_ahead,
+           a_full_message_takes_no_more, bytes_around_a_futex_word_are_kept)
