@@ -179,6 +179,11 @@ const struct profile_thread *holders_follow(struct holders *h, const struct run 
     return find_thread(h, b->pid, b->tid ? b->tid : b->pid, run);
 }
 
+const struct profile_thread *holders_main(const struct holders *h, pid_t pid, const struct run *run)
+{
+    return find_thread(h, pid, pid, run);
+}
+
 void holders_release(struct holders *h)
 {
     free(h->sides);

@@ -33,4 +33,7 @@ const struct profile_thread *holders_thread(struct holders *h, const struct run 
  * then. */
 const struct profile_thread *holders_follow(struct holders *h, const struct run *run,
                                             bool *ret_chosen);
+/* The main thread of process PID during RUN; NULL: that is not recorded. */
+const struct profile_thread *holders_main(const struct holders *h, pid_t pid,
+                                          const struct run *run);
 void holders_release(struct holders *h);

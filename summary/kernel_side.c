@@ -357,7 +357,7 @@ void add_go_between(const struct judgement *s, const struct thread_group *group,
 /* Whom waits are for, as far as that is known. */
 struct partner {
     struct thread_group *group; /* for most of the time; NULL: nobody's */
-    bool one;                   /* a single thread of it, and nobody else */
+    bool one;                   /* a single thread of it, or all of it, and nobody else */
 };
 struct partner_sums {
     const struct profile_thread *thread; /* the last one */
@@ -366,14 +366,35 @@ struct partner_sums {
     int64_t *by_group; /* of KNOWN_NS */
 };
 
-static void add_partner_of(const struct judgement *s, const struct run *run,
+/* The alike processes, all of them recorded, that are at the other end of RUN's wait, beside its
+ * own, OWN: the workers that write into one pipe.  NULL: it is not so. */
+static struct thread_group *several_of(const struct judgement *s, const struct run *run, pid_t own)
+{
+    const struct wait_side *side = run->at.wait.ix ? holders_side(s->holders, run->at) : NULL;
+    struct thread_group *found = NULL;
+    if (!side || side->blocker.kind != BLOCKER_SEVERAL)
+        return NULL;
+    const struct listed_blocker *one = profile_see_blocker(s->p, side->list);
+    for (; one; one = profile_see_blocker(s->p, one->next)) {
+        if (one->blocker.pid == own)
+            continue;
+        const struct profile_thread *main = holders_main(s->holders, one->blocker.pid, run);
+        struct thread_group *group = main ? groups_of(s->g, main) : NULL;
+        if (!group || (found && found != group))
+            return NULL;
+        found = group;
+    }
+    return found;
+}
+
+static void add_partner_of(const struct judgement *s, const struct run *run, pid_t own,
                            struct partner_sums *sums)
 {
     bool chosen;
     const struct profile_thread *who = holders_follow(s->holders, run, &chosen);
-    struct thread_group *group = who ? groups_of(s->g, who) : NULL;
+    struct thread_group *group = who ? groups_of(s->g, who) : several_of(s, run, own);
     sums->ns += run->weights.wall_ns;
-    sums->known_ns += who ? run->weights.wall_ns : 0;
+    sums->known_ns += who || group ? run->weights.wall_ns : 0;
     sums->several |= who && sums->thread && who != sums->thread;
     sums->thread = who ? who : sums->thread;
     if (group)
@@ -396,7 +417,7 @@ static struct partner partner_of(const struct judgement *s, const struct thread_
 {
     struct partner_sums sums = {.by_group = xcalloc(s->g->n, sizeof(int64_t))};
     for (struct waits_at w = waits_at(s, group, node); waits_at_next(&w);) {
-        add_partner_of(s, w.run, &sums);
+        add_partner_of(s, w.run, profile_see_process(s->p, w.thread->process)->pid, &sums);
         if (!w.thread->n_folded)
             intervals_add_run(ret_waits, w.run);
     }

@@ -438,8 +438,34 @@ START_TEST(a_main_thread_that_rests_in_an_imported_program_does_not_lead)
 }
 END_TEST
 
-CHECK_MAIN("findings_leader", 60, a_wait_whose_meaning_is_known_is_none_for_work,
-           a_wait_for_signals_is_none_for_somebody, a_listener_does_not_lead_beside_a_loop_at_work,
+/* The handlers of a server whose results one thread computes, while others rest. */
+START_TEST(handlers_that_lead_wait_for_the_one_that_is_busy)
+{
+    setup();
+    builder_run(&b, lead, "serve@/src/a.py:1:2 > accept socket [blocked]", 4000, 0);
+    for (pid_t tid = 11; tid <= 14; tid++) {
+        thread_id t = builder_thread(&b, tid, "handler");
+        for (int i = 0; i < 10; i++) {
+            builder_run(&b, t,
+                        "handle@/src/a.py:1:9 > Future.result@/usr/lib/python3.11/concurrent/"
+                        "futures/_base.py:1:2 > pthread_cond_wait!libc.so.6 > futex [blocked]",
+                        360, 0);
+            builder_run(&b, t, "handle@/src/a.py:1:10", 40, 40);
+        }
+    }
+    thread_id metrics = builder_thread(&b, 20, "metrics");
+    builder_run(&b, metrics, "report@/src/m.py:1:2 > clock_nanosleep [blocked]", 4000, 0);
+    builder_run(&b, builder_thread(&b, 22, "batcher"), "infer@/src/b.py:1:2", 4000, 4000);
+    judge(4000);
+    ck_assert(is_said("4 handler threads wait 90% of their time in"));
+    ck_assert(is_said("Meanwhile batcher is 100% in infer b.py:2"));
+    teardown();
+}
+END_TEST
+
+CHECK_MAIN("findings_leader", 60, handlers_that_lead_wait_for_the_one_that_is_busy,
+           a_wait_whose_meaning_is_known_is_none_for_work, a_wait_for_signals_is_none_for_somebody,
+           a_listener_does_not_lead_beside_a_loop_at_work,
            who_only_joins_a_thread_is_a_stand_in_for_that_one,
            who_computes_much_leads_though_it_joins_a_thread,
            a_main_thread_that_rests_in_an_imported_program_does_not_lead,

@@ -553,31 +553,6 @@ START_TEST(who_is_of_another_family_ends_no_wait_for_a_thread)
 }
 END_TEST
 
-/* The handlers of a server whose results one thread computes, while others rest. */
-START_TEST(handlers_that_lead_wait_for_the_one_that_is_busy)
-{
-    setup();
-    builder_run(&b, lead, "serve@/src/a.py:1:2 > accept socket [blocked]", 4000, 0);
-    for (pid_t tid = 11; tid <= 14; tid++) {
-        thread_id t = builder_thread(&b, tid, "handler");
-        for (int i = 0; i < 10; i++) {
-            builder_run(&b, t,
-                        "handle@/src/a.py:1:9 > Future.result@/usr/lib/python3.11/concurrent/"
-                        "futures/_base.py:1:2 > pthread_cond_wait!libc.so.6 > futex [blocked]",
-                        360, 0);
-            builder_run(&b, t, "handle@/src/a.py:1:10", 40, 40);
-        }
-    }
-    thread_id metrics = builder_thread(&b, 20, "metrics");
-    builder_run(&b, metrics, "report@/src/m.py:1:2 > clock_nanosleep [blocked]", 4000, 0);
-    builder_run(&b, builder_thread(&b, 21, "batcher"), "infer@/src/b.py:1:2", 4000, 4000);
-    judge(4000);
-    ck_assert(is_said("4 handler threads wait 90% of their time in"));
-    ck_assert(is_said("Meanwhile batcher is 100% in infer b.py:2"));
-    teardown();
-}
-END_TEST
-
 /* Who is at the other end is none of those that are recorded: they keep nobody who waits for it. */
 START_TEST(who_is_not_waited_for_is_not_told_meanwhile)
 {
@@ -661,11 +636,40 @@ START_TEST(several_that_share_a_lock_are_named)
 }
 END_TEST
 
+/* As a DataLoader's, which write into one pipe.  Nobody can say for which of them main waits. */
+START_TEST(what_workers_at_the_other_end_do_is_told)
+{
+    for (int recorded = 2; recorded <= 3; recorded++) {
+        struct wait_side side = {.thing = THING_PIPE, .blocker = {.kind = BLOCKER_SEVERAL, .n = 4}};
+        setup();
+        for (pid_t pid = 22; pid >= 20; pid--) {
+            struct blocker worker = {.kind = BLOCKER_PROCESS, .pid = pid};
+            side.list = profile_list_blocker(b.p, &worker, side.list);
+        }
+        side.list = profile_list_blocker(b.p, &(struct blocker){.kind = BLOCKER_PROCESS, .pid = 10},
+                                         side.list);
+        builder_polls(&b, lead, "train@/src/t.py:1:30", &side, 3600);
+        builder_run(&b, lead, "train@/src/t.py:1:31", 400, 400);
+        for (pid_t pid = 20; pid < 20 + recorded; pid++) {
+            builder_process(&b, pid, "worker", "");
+            thread_id t = builder_thread(&b, pid, NULL);
+            builder_run(&b, t, "fetch@/src/t.py:5:9 > recvfrom 52.1.1.1:443 [blocked]", 3900, 0);
+            builder_run(&b, t, "fetch@/src/t.py:5:10", 100, 100);
+        }
+        judge(4000);
+        ck_assert_int_eq(is_said("Meanwhile 20 (worker), 21 (worker) and 22 (worker) are 100% in "
+                                 "fetch t.py:9 > recvfrom 52.1.1.1:443."),
+                         recorded == 3);
+        teardown();
+    }
+}
+END_TEST
+
 CHECK_MAIN("findings_waits", 20, a_loop_that_waits_for_one_child_is_told_as_such,
-           several_that_share_a_lock_are_named, threads_that_run_one_after_the_other_are_told_to,
+           several_that_share_a_lock_are_named, what_workers_at_the_other_end_do_is_told,
+           threads_that_run_one_after_the_other_are_told_to,
            who_is_of_another_family_ends_no_wait_for_a_thread,
            who_is_not_waited_for_is_not_told_meanwhile,
-           handlers_that_lead_wait_for_the_one_that_is_busy,
            threads_that_serve_come_before_an_event_loop_that_idles,
            a_sleep_of_sqlite_is_a_wait_for_its_lock, a_retry_is_told_also_where_nobody_ran,
            what_a_queues_process_waits_for_is_told, what_keeps_a_loop_from_polling_is_told,
