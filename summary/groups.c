@@ -508,8 +508,11 @@ void groups_init(struct groups *g, const struct profile *p, const struct view_op
     own_spins_mark(g->tree, g->v);
     thread_summaries_init(&g->summaries, p, g->v);
     struct distribution *of_groups = xcalloc(g->summaries.n, sizeof *of_groups);
-    for (size_t i = 0; i < g->summaries.n; i++)
+    for (size_t i = 0; i < g->summaries.n; i++) {
+        const struct profile_thread *t = g->summaries.threads[i].thread;
+        map_put(&g->pids, (uint32_t)profile_see_process(p, t->process)->pid, i);
         place_thread(g, &g->summaries.threads[i], i < MAX_COMPARED, of_groups);
+    }
     for (size_t i = 0; i < g->n; i++) {
         free(of_groups[i].places);
         name_group(&g->items[i], p);
@@ -562,6 +565,7 @@ void groups_release(struct groups *g)
     }
     free(g->items);
     map_release(&g->by_thread);
+    map_release(&g->pids);
     call_tree_free(g->tree);
     thread_summaries_release(&g->summaries);
     view_free(g->v);

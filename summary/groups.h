@@ -39,6 +39,7 @@ struct groups {
     struct thread_summaries summaries;
     struct call_tree *tree;
     struct map by_thread; /* group by the address of the profile's thread */
+    struct map pids;      /* those of the recorded processes are keys */
 };
 /* Borrows P. */
 void groups_init(struct groups *g, const struct profile *p, const struct view_options *options);

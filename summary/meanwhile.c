@@ -103,14 +103,10 @@ static bool is_for_other_process(const struct groups *g, const struct profile_th
            has_other_process(g->p, &wait->side, profile_see_process(g->p, thread->process)->pid);
 }
 
-static bool is_recorded(const struct profile *p, pid_t pid)
+static bool is_recorded(const struct groups *g, pid_t pid)
 {
-    for (uint32_t i = 1; i <= profile_thread_count(p); i++) {
-        const struct profile_thread *t = profile_see_thread(p, (thread_id){i});
-        if (t->process.ix && t->n_runs && profile_see_process(p, t->process)->pid == pid)
-            return true;
-    }
-    return false;
+    uint64_t unused;
+    return map_get(&g->pids, (uint32_t)pid, &unused);
 }
 
 /* Is a process that is not recorded at the other end of what RUN waits for?  One whose unix sockets
@@ -125,8 +121,8 @@ static bool is_for_unrecorded(const struct groups *g, const struct profile_threa
     const struct blocker *b = &wait->side.blocker;
     const struct listener *l = profile_listener(g->p, b);
     if (b->kind == BLOCKER_PEER && !b->pid)
-        return l ? !is_recorded(g->p, l->pid) : b->net == NET_UNIX && b->host.ix;
-    return blocker_is_process(b) && !is_recorded(g->p, b->pid);
+        return l ? !is_recorded(g, l->pid) : b->net == NET_UNIX && b->host.ix;
+    return blocker_is_process(b) && !is_recorded(g, b->pid);
 }
 
 /* Does RUN wait for what comes of a pool's work? */
