@@ -131,6 +131,19 @@ static const char *const functions[] = {
     "wrapperdescr_raw_call",
 };
 
+/* Of all these the ones that a program may well have functions of its own by; sorted, too. */
+static const char *const common_prefixes[] = {"vectorcall_", "wrap_", NULL};
+static const char *const common[] = {
+    "call_attribute",  "call_function", "call_method",
+    "call_trampoline", "call_unbound",  "call_unbound_noarg",
+    "callmethod",      "context_run",   "do_call_core",
+    "fast_function",   "function_call", "gen_send",
+    "handle_signals",  "import_name",   "make_pending_calls",
+    "method_call",     "partial_call",  "run_file",
+    "run_mod",         "thread_run",    "type_call",
+    "wrapper_call",
+};
+
 enum { FUNCTION_MAX_BYTES = 64 };
 
 static int compare(const void *name, const void *entry)
@@ -138,20 +151,53 @@ static int compare(const void *name, const void *entry)
     return strcmp(name, *(const char *const *)entry);
 }
 
-bool py_is_internal(const char *function)
+/* Is FUNCTION one of the N names of LIST?  Compilers add .constprop.0, .isra.0, .cold, .lto_priv.0
+ * and the like. */
+static bool is_in(const char *function, const char *const *list, size_t n)
 {
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-        if (str_starts(function, prefixes[i]))
-            return true;
-    /* Compilers add .constprop.0, .isra.0, .cold, .lto_priv.0 and the like. */
     char name[FUNCTION_MAX_BYTES];
     size_t len = strcspn(function, ".");
     if (len >= sizeof name)
         return false;
     memcpy(name, function, len);
     name[len] = '\0';
-    return bsearch(name, functions, sizeof functions / sizeof *functions, sizeof *functions,
-                   compare) != NULL;
+    return bsearch(name, list, n, sizeof *list, compare) != NULL;
+}
+
+bool py_is_internal(const char *function)
+{
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (str_starts(function, prefixes[i]))
+            return true;
+    return is_in(function, functions, sizeof functions / sizeof *functions);
+}
+
+static bool is_common(const char *function)
+{
+    return str_starts_any(function, common_prefixes) ||
+           is_in(function, common, sizeof common / sizeof *common);
+}
+
+/* "/tmp/Python-3.11.7/Objects/call.c" */
+static bool is_cpython_source(const char *file)
+{
+    static const char *const folders[] = {"/Objects/", "/Python/", "/Modules/"};
+    size_t folder = (size_t)(path_base(file) - file);
+    bool is = false;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        size_t len = strlen(folders[i]);
+        is |= folder >= len && memcmp(file + folder - len, folders[i], len) == 0;
+    }
+    return is && strstr(file, "ython") && str_ends(file, ".c");
+}
+
+bool py_is_embedded_internal(const char *function, const char *file)
+{
+    if (!py_is_internal(function))
+        return false;
+    if (*file && !str_ends(file, ".h")) /* what a header has is everybody's */
+        return is_cpython_source(file);
+    return !is_common(function);
 }
 
 bool py_is_jit_internal(const char *function)

@@ -8,6 +8,9 @@
  * Such functions (_PyEval_Vector, PyObject_Call, cfunction_vectorcall_NOARGS) are hidden unless
  * --internals. */
 bool py_is_internal(const char *function);
+/* The same in a program that CPython is linked into, and that may have functions of such names
+ * itself: call_method, run_file.  FILE: FUNCTION's source; "": unknown. */
+bool py_is_embedded_internal(const char *function, const char *file);
 /* The same of code that was compiled while Python ran: CPython's perf trampolines ("py::f:/a.py")
  * and its JIT's code (PY_JIT_NAME), which stand beside the Python frames that they run for. */
 #define PY_JIT_NAME "py::jit:executor"

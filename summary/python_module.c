@@ -57,13 +57,9 @@ static const char standard_modules[] =
 /* "Py" and "_Py" begin the names of its API.  PyInit_x is the extension's. */
 bool python_has_function(const char *function)
 {
-    static const char *const others[] = {
-        "TAIL_CALL_", "_TAIL_CALL_", "builtin___", "cfunction_vectorcall_",
-        "pymain_",    "pythread_",   "slot_tp_",   NULL};
     const char *name = *function == '_' ? function + 1 : function;
-    if (str_starts(name, "Py") && (name[2] == '_' || (name[2] >= 'A' && name[2] <= 'Z')))
-        return !str_starts(name, "PyInit_");
-    return str_starts_any(function, others);
+    return str_starts(name, "Py") && (name[2] == '_' || (name[2] >= 'A' && name[2] <= 'Z')) &&
+           !str_starts(name, "PyInit_");
 }
 
 bool python_is_frozen_library(const char *file)

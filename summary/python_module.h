@@ -3,8 +3,7 @@
 
 #include "base/text.h"
 
-/* Has only CPython functions of this name?  FUNCTION is of a program that CPython is linked into,
- * and whose own functions may be called call_method or run_file as well. */
+/* Is FUNCTION, of a program that CPython is linked into, CPython's by its name? */
 bool python_has_function(const char *function);
 /* Is FILE, a relative path, that of a module of the standard library in a frozen program
  * (PyInstaller), whose code has no other path? */

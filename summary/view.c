@@ -258,12 +258,6 @@ static bool is_embedded(const struct view *v, const struct frame *f, const struc
            python_has_function(profile_text(v->p, loc->function));
 }
 
-static bool is_internal(const struct view *v, const struct frame *f, const struct location *loc)
-{
-    return loc->internal && !v->options.internals && !(f->flags & FRAME_IS_GUESSED) &&
-           (!(f->flags & FRAME_IS_EMBEDDING) || is_embedded(v, f, loc));
-}
-
 static void show_native(struct view *v, const struct frame *f, frame_id id)
 {
     if (v->options.no_native)
@@ -274,7 +268,7 @@ static void show_native(struct view *v, const struct frame *f, frame_id id)
     if (!n)
         show_nameless(v, f, base);
     while (n--) {
-        if (is_internal(v, f, &loc[n]))
+        if (loc[n].internal && !v->options.internals && !base.guessed)
             continue;
         base.interpreter = f->flags & FRAME_IS_INTERPRETER || is_embedded(v, f, &loc[n]);
         if (loc[n].function.ix)
@@ -363,7 +357,7 @@ static bool is_nameless_internal(const struct view *v, frame_id id)
 }
 
 /* May a frame of a program that the interpreter is linked into be one that only passes a call on?
- * It has no name, or that of such a function. */
+ * It is one by its name, or has no name. */
 static bool may_pass_on(const struct view *v, frame_id id)
 {
     const struct frame *f = profile_get_frame(v->p, id);

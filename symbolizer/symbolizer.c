@@ -45,8 +45,7 @@ struct symbolizer {
     struct symbolizer_entry *entries;
     size_t n, capacity;
     struct map by_id; /* module_id → entry */
-    bool (*is_internal)(const char *function);
-    bool (*is_jit_internal)(const char *function);
+    struct internal_functions internal;
 };
 
 struct wanted_frame {
@@ -93,23 +92,28 @@ void symbolizer_add_module(struct symbolizer *s, module_id m, struct modules *mo
     s->entries[s->n++] = (struct symbolizer_entry){modules, module, m, file};
 }
 
-void symbolizer_set_internal(struct symbolizer *s, bool (*is_internal)(const char *function),
-                             bool (*is_jit_internal)(const char *function))
+void symbolizer_set_internal(struct symbolizer *s, struct internal_functions internal)
 {
-    s->is_internal = is_internal;
-    s->is_jit_internal = is_jit_internal;
+    s->internal = internal;
+}
+
+static bool is_internal(const struct symbolizer *s, uint32_t flags, const struct location *l)
+{
+    const struct internal_functions *ask = &s->internal;
+    const char *function = profile_text(s->profile, l->function);
+    if (flags & FRAME_IS_INTERPRETER)
+        return ask->of_interpreter && ask->of_interpreter(function);
+    if (flags & FRAME_IS_EMBEDDING)
+        return ask->of_program && ask->of_program(function, profile_text(s->profile, l->file));
+    return flags & FRAME_IS_JIT && ask->of_jit && ask->of_jit(function);
 }
 
 static void find_internal(const struct symbolizer *s, frame_id frame, struct location *locations,
                           size_t n)
 {
     uint32_t flags = profile_get_frame(s->profile, frame)->flags;
-    bool native = flags & (FRAME_IS_INTERPRETER | FRAME_IS_EMBEDDING);
-    bool (*ask)(const char *function) = native                 ? s->is_internal
-                                        : flags & FRAME_IS_JIT ? s->is_jit_internal
-                                                               : NULL;
-    for (size_t i = 0; ask && i < n; i++)
-        locations[i].internal = ask(profile_text(s->profile, locations[i].function));
+    for (size_t i = 0; i < n; i++)
+        locations[i].internal = is_internal(s, flags, &locations[i]);
 }
 
 /* ---- code outside all files ---- */

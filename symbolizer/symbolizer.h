@@ -18,12 +18,15 @@ struct symbolizer *symbolizer_new(struct profile *profile,
 /* M of the profile is this module of the target.  Borrows both for the symbolizer's life. */
 void symbolizer_add_module(struct symbolizer *s, module_id m, struct modules *modules,
                            struct module *module);
-/* Sets which functions are internal to the interpreter: IS_INTERNAL decides for every location of
- * frames with FRAME_IS_INTERPRETER or FRAME_IS_EMBEDDING, IS_JIT_INTERNAL for those of frames with
- * FRAME_IS_JIT.  They get the name as shown, and set location.internal.  NULL, as at first: none
- * are. */
-void symbolizer_set_internal(struct symbolizer *s, bool (*is_internal)(const char *function),
-                             bool (*is_jit_internal)(const char *function));
+/* Which functions are internal to the interpreter, by the name as shown; NULL: none. */
+struct internal_functions {
+    bool (*of_interpreter)(const char *function); /* in frames with FRAME_IS_INTERPRETER */
+    bool (*of_jit)(const char *function);         /* with FRAME_IS_JIT */
+    /* With FRAME_IS_EMBEDDING; FILE: the source; "": unknown. */
+    bool (*of_program)(const char *function, const char *file);
+};
+/* These set location.internal from now on; at first there are none. */
+void symbolizer_set_internal(struct symbolizer *s, struct internal_functions internal);
 /* The name that the target's JIT compiler now gives (symbolizer/perf_map.h) to code at ADDR,
  * outside all modules' files.  None: it gives none, or not yet. */
 string_id symbolizer_jit_name(struct symbolizer *s, uint64_t addr);

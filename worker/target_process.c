@@ -159,7 +159,10 @@ int target_process_open(struct target_process **ret, pid_t pid, uint64_t start_t
     if (shared->stacks)
         unwinder_share(s->unwinder, shared->stacks);
     s->symbolizer = symbolizer_new(s->profile, pid);
-    symbolizer_set_internal(s->symbolizer, py_is_internal, py_is_jit_internal);
+    symbolizer_set_internal(s->symbolizer,
+                            (struct internal_functions){.of_interpreter = py_is_internal,
+                                                        .of_jit = py_is_jit_internal,
+                                                        .of_program = py_is_embedded_internal});
     const struct profile_process process = {.pid = pid, .parent = parent_of(s->profile, pid)};
     s->id = profile_process(s->profile, &process);
     target_process_describe(s);

@@ -55,4 +55,27 @@ START_TEST(internal_functions_are_told_from_others)
 }
 END_TEST
 
-CHECK_MAIN("py_internal", 5, internal_functions_are_told_from_others)
+START_TEST(an_embedding_program_has_functions_of_such_names)
+{
+    static const char source[] = "/tmp/Python-3.11.7/Objects/call.c";
+    ck_assert(py_is_embedded_internal("_PyEval_Vector", ""));
+    ck_assert(py_is_embedded_internal("cfunction_call", ""));
+    ck_assert(py_is_embedded_internal("_PyEval_Vector", source));
+    ck_assert(py_is_embedded_internal("_PyObject_CallNoArgs", "/usr/include/python3.8/abstract.h"));
+    ck_assert(!py_is_embedded_internal("PyEval_Mine", "/src/app.c"));
+    ck_assert(!py_is_embedded_internal("list_sort_impl", source));
+    static const char *const either[] = {"call_method", "run_file", "wrap_callback", "vectorcall_x",
+                                         "function_call.constprop.0"};
+    for (size_t i = 0; i < sizeof either / sizeof *either; i++) {
+        ck_assert_msg(py_is_internal(either[i]), "%s", either[i]);
+        ck_assert_msg(!py_is_embedded_internal(either[i], ""), "%s", either[i]);
+        ck_assert_msg(!py_is_embedded_internal(either[i], "/src/Objects/call.c"), "%s", either[i]);
+        ck_assert_msg(!py_is_embedded_internal(either[i], "/python/app/call.c"), "%s", either[i]);
+        ck_assert_msg(!py_is_embedded_internal(either[i], "call.c"), "%s", either[i]);
+        ck_assert_msg(py_is_embedded_internal(either[i], source), "%s", either[i]);
+    }
+}
+END_TEST
+
+CHECK_MAIN("py_internal", 5, internal_functions_are_told_from_others,
+           an_embedding_program_has_functions_of_such_names)

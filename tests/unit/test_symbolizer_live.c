@@ -25,6 +25,11 @@ static bool is_live_function(const char *function)
     return str_eq(function, "live_function");
 }
 
+static bool is_live_function_in(const char *function, const char *file)
+{
+    return is_live_function(function) && str_ends(file, "/test_symbolizer_live.c");
+}
+
 static struct name_faults faults;
 static const struct naming_quiet loud;
 
@@ -119,7 +124,8 @@ START_TEST(live_frames_get_their_names)
     frame_id test = add_frame(p, s, modules, (const void *)on_progress, 0, 0);
     struct frame jit = {.kind = FRAME_NATIVE, .native = {.offset = 0x1234}};
     frame_id nowhere = profile_frame(p, &jit);
-    symbolizer_set_internal(s, is_live_function, NULL);
+    symbolizer_set_internal(s, (struct internal_functions){.of_interpreter = is_live_function,
+                                                           .of_program = is_live_function_in});
     int asked = 0;
     symbolizers_run(&s, 1, loud, &faults, stop_at_once, &asked);
     ck_assert_int_eq(asked, 1);
