@@ -339,7 +339,7 @@ static int read_line(struct reader *r, char *line)
     if (!goes_on && (token = next_token(r, &quoted, &end)))
         rc = add_row(r, token, next_token(r, &quoted, &end));
     while (rc == 0 && !r->open && (token = next_token(r, &quoted, &end))) {
-        if (!r->t->n)
+        if (!r->t->rows)
             rc = fail(r, "no row to go on with", token);
         else if (!r->open)
             rc = read_word(r, &r->t->rows[r->t->n - 1], token, quoted, end);
