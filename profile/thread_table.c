@@ -150,19 +150,17 @@ static size_t bytes_since(const struct thread_table *t, int64_t ns)
     return n * sizeof(struct run);
 }
 
-/* Half of the newest time stays exact, and a window of it at least. */
+/* Three quarters of the newest time stay exact, and a window of it at least. */
 static int64_t later_since_ns(const struct exact_time *e, int64_t newest_ns)
 {
-    int64_t half_ns = (newest_ns - e->since_ns) / 2;
-    return max_i64(e->since_ns, newest_ns - max_i64(half_ns, exact_window_ns()));
+    int64_t most_ns = (newest_ns - e->since_ns) / 4 * 3;
+    return max_i64(e->since_ns, newest_ns - max_i64(most_ns, exact_window_ns()));
 }
 
-/* NONE: nothing is, but what comes. */
-static void thin_out_windows(struct exact_time *e, int64_t newest_ns, bool none)
+/* NONE: there are no windows. */
+static void thin_out_windows(struct exact_time *e, bool none)
 {
     e->every = none || e->every > MOST_EVERY ? 0 : e->every * 2;
-    if (!e->every)
-        e->since_ns = newest_ns;
 }
 
 /* What is exact from now on: of the newest time, which is asked for most, what a quarter of the
@@ -177,7 +175,9 @@ static void choose_exact(struct thread_table *t, int64_t newest_ns)
            bytes_since(t, e->since_ns) > t->limit / 4)
         e->since_ns = later_since_ns(e, newest_ns);
     while (exact_bytes(t) > t->limit / 8 * 3 && e->every)
-        thin_out_windows(e, newest_ns, false);
+        thin_out_windows(e, false);
+    if (!e->every && exact_bytes(t) > t->limit / 8 * 3) /* of 10,000 threads a few seconds */
+        e->since_ns = newest_ns;
 }
 
 /* ---- a ring ---- */
@@ -226,29 +226,39 @@ static bool shorten_ring(struct thread_table *t, int64_t newest_ns)
 
 /* ---- coarser time lines ---- */
 
+/* Is half of the limit free by it? */
+static bool join_all(struct thread_table *t)
+{
+    for (size_t i = 0; i < t->n; i++)
+        join_runs(t, &t->items[i]);
+    return bytes(t) <= t->limit / 2;
+}
+
 /* Until half of the limit is free, so that this is not soon due again.  The runs since the last
  * time are still fine, so the present step is tried first.  Where a step of a minute does not make
- * room enough the exact time goes, too.  Different stacks stay different, however long the step. */
+ * room enough the windows go, too, and the newest time at last.  Different stacks stay different,
+ * however long the step. */
 static void coarsen(struct thread_table *t)
 {
     int64_t newest = newest_ns(t);
     if (t->keep_ns && shorten_ring(t, newest))
         return;
     choose_exact(t, newest);
-    for (;; t->exact.step_ns *= 2) {
+    while (!join_all(t) && t->exact.step_ns / NS_PER_S < LAST_STEP_S) {
+        t->exact.step_ns *= 2;
         int64_t step_s = t->exact.step_ns / NS_PER_S;
         if (step_s >= PLAIN_STEP_S && t->plain_wait)
             make_waits_plain(t);
-        if (step_s > PLAIN_STEP_S) {
-            t->exact.since_ns = later_since_ns(&t->exact, newest);
-            thin_out_windows(&t->exact, newest, step_s >= LAST_STEP_S);
-        }
-        for (size_t i = 0; i < t->n; i++)
-            join_runs(t, &t->items[i]);
-        if (bytes(t) <= t->limit / 2)
+        if (step_s > PLAIN_STEP_S)
+            thin_out_windows(&t->exact, step_s >= LAST_STEP_S);
+    }
+    if (bytes(t) <= t->limit / 2)
+        return;
+    while (t->exact.since_ns < newest) {
+        int64_t later_ns = later_since_ns(&t->exact, newest);
+        t->exact.since_ns = later_ns > t->exact.since_ns ? later_ns : newest;
+        if (join_all(t))
             return;
-        if (step_s >= LAST_STEP_S)
-            break;
     }
     /* With room for much the runs that come fine can be joined again: what is refused is lost. */
     t->full = bytes(t) > t->limit / 8 * 7;

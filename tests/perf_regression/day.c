@@ -1,11 +1,11 @@
 /* A day's recording in seconds: what the worker makes of the sampler's messages, fed with a day of
  * them, and the file.
  *
- * usage: day MAX_BYTES FILE
+ * usage: day MAX_BYTES FILE [RUNNERS [STACKS]]
  *
- * Two threads that run, each in other stacks at almost every tick of 100 Hz; one that waits all
- * day; a new one each second, which lives for some ticks.  Says every two hours how much memory is
- * in use, at the end what was fed: "KEY VALUE" a line. */
+ * RUNNERS (2) threads that run, each in another one of STACKS (5000) at almost every tick of
+ * 100 Hz; one that waits all day; a new one each second, which lives for some ticks.  Says every
+ * two hours how much memory is in use, at the end what was fed: "KEY VALUE" a line. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,10 +20,10 @@
 enum {
     HOURS = 24,
     RATE_HZ = 100,
-    STACKS = 5000, /* with 12 frames of their own each: the callees of 100 common callers */
+    MOST_STACKS = 5000, /* with 12 frames of their own each: the callees of 100 common callers */
     CALLERS = 100,
     DEPTH = 12,
-    RUNNERS = 2,
+    MOST_RUNNERS = 64,
     JOB_TICKS = 5,
 };
 static const int64_t interval_ns = NS_PER_S / RATE_HZ;
@@ -31,10 +31,11 @@ static const int64_t interval_ns = NS_PER_S / RATE_HZ;
 struct day {
     struct profile *p;
     process_id process;
-    stack_id stacks[STACKS];
+    int n_runners, n_stacks;
+    stack_id stacks[MOST_STACKS];
     struct spot waiting;
-    struct thread_timeline timelines[RUNNERS], waiter, job;
-    struct schedstat sched[RUNNERS];
+    struct thread_timeline timelines[MOST_RUNNERS], waiter, job;
+    struct schedstat sched[MOST_RUNNERS];
     uint64_t random;
     uint64_t jobs, samples;
 };
@@ -57,7 +58,7 @@ static frame_id frame(struct day *d, const char *kind, int number)
 static void make_stacks(struct day *d)
 {
     stack_id root = profile_push(d->p, (stack_id){0}, frame(d, "main", 0));
-    for (int i = 0; i < STACKS; i++) {
+    for (int i = 0; i < d->n_stacks; i++) {
         d->stacks[i] = profile_push(d->p, root, frame(d, "caller", i % CALLERS));
         for (int k = 0; k < DEPTH; k++)
             d->stacks[i] = profile_push(d->p, d->stacks[i], frame(d, "callee", i + k));
@@ -79,10 +80,11 @@ static void start(struct day *d)
     d->random = 1;
     d->process = profile_process(
         d->p, &(struct profile_process){.pid = 1, .comm = profile_string(d->p, "program")});
-    d->timelines[0] = timeline(d, 1, "main", 0);
-    d->timelines[1] = timeline(d, 2, "runner", 0);
-    d->sched[0].runs = d->sched[1].runs = 1; /* 0: not counted */
-    d->waiter = timeline(d, 3, "waiter", 0);
+    for (int i = 0; i < d->n_runners; i++) {
+        d->timelines[i] = timeline(d, 1 + i, i ? "runner" : "main", 0);
+        d->sched[i].runs = 1; /* 0: not counted */
+    }
+    d->waiter = timeline(d, 1 + d->n_runners, "waiter", 0);
     struct message m = {.sched = {0, 0, 1}};
     thread_timeline_open(&d->waiter, &m, d->waiting, d->waiting, RUN_BLOCKED, false);
 }
@@ -91,7 +93,7 @@ static void next_sample(struct day *d, struct thread_timeline *timeline, struct 
                         int64_t now_ns)
 {
     uint64_t random = next_random(d);
-    struct spot at = spot_of_stack(d->stacks[random / 8 % STACKS]);
+    struct spot at = spot_of_stack(d->stacks[random / 8 % (unsigned)d->n_stacks]);
     bool runs = random % 4 != 0;
     struct message m = {.time_ns = now_ns, .interval_ns = interval_ns, .sched = *sched};
     thread_timeline_close(timeline, d->p, &m, 0);
@@ -119,7 +121,7 @@ static void see_to_job(struct day *d, int64_t tick, int64_t now_ns)
     if (tick % RATE_HZ == 0) {
         (void)snprintf(name, sizeof name, "job-%" PRIu64, d->jobs % 50);
         d->job = timeline(d, 100 + (pid_t)d->jobs++, name, now_ns);
-        struct spot at = spot_of_stack(d->stacks[tick % STACKS]);
+        struct spot at = spot_of_stack(d->stacks[tick % d->n_stacks]);
         thread_timeline_open(&d->job, &m, at, at, RUN_BLOCKED, false);
         d->samples++;
     } else if (tick % RATE_HZ == JOB_TICKS) {
@@ -132,7 +134,7 @@ static void end(struct day *d, int64_t now_ns)
 {
     struct message m = message(now_ns, THREAD_STILL_ALIVE);
     thread_timeline_close(&d->waiter, d->p, &m, 0);
-    for (int i = 0; i < RUNNERS; i++) {
+    for (int i = 0; i < d->n_runners; i++) {
         m.sched = d->sched[i];
         thread_timeline_close(&d->timelines[i], d->p, &m, 0);
     }
@@ -162,15 +164,20 @@ static int write_file(struct profile *p, uint64_t max_bytes, const char *path)
 
 int main(int argc, char **argv)
 {
-    if (argc != 3)
+    if (argc < 3)
         return 2;
     struct day *d = xcalloc(1, sizeof *d);
+    d->n_runners = argc > 3 ? atoi(argv[3]) : 2;
+    d->n_stacks = argc > 4 ? atoi(argv[4]) : MOST_STACKS;
+    if (d->n_runners < 1 || d->n_runners > MOST_RUNNERS || d->n_stacks < 1 ||
+        d->n_stacks > MOST_STACKS)
+        return 2;
     size_t max_bytes = strtoul(argv[1], NULL, 10);
     d->p = profile_new(max_bytes);
     start(d);
     int64_t ticks = (int64_t)HOURS * 3600 * RATE_HZ;
     for (int64_t tick = 0; tick < ticks; tick++) {
-        for (int i = 0; i < RUNNERS; i++)
+        for (int i = 0; i < d->n_runners; i++)
             next_sample(d, &d->timelines[i], &d->sched[i], tick * interval_ns);
         see_to_job(d, tick, tick * interval_ns);
         if (tick % (ticks / 12) == 0)
@@ -179,7 +186,7 @@ int main(int argc, char **argv)
     end(d, ticks * interval_ns);
     say_memory("memory");
     printf("samples %" PRIu64 "\njobs %" PRIu64 "\n", d->samples + 1, d->jobs);
-    for (int i = 0; i < RUNNERS; i++)
+    for (int i = 0; i < d->n_runners; i++)
         printf("run_ns %" PRIu64 "\nwait_cpu_ns %" PRIu64 "\n", d->sched[i].run_ns,
                d->sched[i].wait_ns);
     (void)fflush(stdout);
