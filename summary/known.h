@@ -62,6 +62,7 @@ enum known_act {
     DOES_LOSE_TASKS,     /* waits for a pool that forgets the task of a worker that was killed */
     DOES_SERVE,          /* of a library that serves clients, and may be a client, too */
     DOES_BEGIN_REQUEST,  /* begins what is done for a client */
+    DOES_RUN_OTHERS,     /* a program that runs others' code: what a script of bin/ starts */
     DOES_KINDS,
 };
 /* Rows of slow code are bits; so many of them may be the user's. */
@@ -121,9 +122,8 @@ struct known_marks {
 struct shown_frame;
 
 const char *known_text(void); /* known.def: the rows built in */
-/* The rows of TEXT, a user's file (NULL: none), and those built in.  Returns 0, or -EINVAL with the
- * line and what is wrong with it, and then T has only those built in.  To be released either
- * way. */
+/* The rows of TEXT, a user's file (NULL: none), and those built in.  Returns 0; or -EINVAL with the
+ * line and its fault, and then T has only those built in.  T is to be released either way. */
 int known_init(struct known_table *t, const char *text, struct err *err);
 /* Adds the rows of TEXT behind the built-in ones, as such, before a frame is looked up. */
 void known_add(struct known_table *t, const char *text);

@@ -54,6 +54,7 @@ static const char *const act_names[DOES_KINDS] = {
     [DOES_LOSE_TASKS] = "lose-tasks",
     [DOES_SERVE] = "serve",
     [DOES_BEGIN_REQUEST] = "begin-request",
+    [DOES_RUN_OTHERS] = "run-others",
 };
 
 enum { ALONE = 1, WITH_VALUE = 2 };

@@ -29,7 +29,7 @@ static bool folders_are_same(struct folder a, struct folder b)
     return a.len == b.len && strncmp(a.s, b.s, a.len) == 0;
 }
 
-/* Has T a row of F's package? */
+/* Has T a row of F's package, or F's own, which was added? */
 static bool is_known(const struct known_table *t, struct folder f)
 {
     const char *package = strchr(f.s, '/') + 1;
@@ -37,7 +37,7 @@ static bool is_known(const struct known_table *t, struct folder f)
     for (size_t i = 0; i < t->n; i++) {
         const struct known_row *row = &t->rows[i];
         bool python = row->place == IN_PYTHON || row->place == IN_FOLDER;
-        if (python && strncmp(row->in, package, len) == 0)
+        if (python && (strncmp(row->in, package, len) == 0 || strncmp(row->in, f.s, f.len) == 0))
             return true;
     }
     return false;

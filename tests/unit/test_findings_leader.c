@@ -335,6 +335,7 @@ START_TEST(a_program_that_pip_installed_is_the_users)
          "<module>" SITE "acme/__main__.py:1:2",
          "acme", true},
         {SCRIPT, "gunicorn", false}, /* known.def knows it: it runs others' programs */
+        {SCRIPT, "airflow", false},
         {SCRIPT " > main@/venv/bin/acme:3:4", "acme", false}, /* a script with work of its own */
         {"<module>@/home/me/bin/acme:1:8", "acme", false},
     };
@@ -354,6 +355,19 @@ START_TEST(a_program_that_pip_installed_is_the_users)
                       "%zu", i);
         teardown();
     }
+}
+END_TEST
+
+/* As DAGs of Airflow's, which lie in /opt/airflow. */
+START_TEST(a_folder_called_as_a_library_is_the_users)
+{
+    setup();
+    builder_run(&b, lead,
+                "<module>@/opt/airflow/dags/sales.py:1:8 > load@/opt/airflow/dags/a.py:1:5", 4000,
+                4000);
+    judge(4000);
+    assert_told(0, "computes", "main computes: it ran 100% of 4.0 s, 100% in load a.py:5");
+    teardown();
 }
 END_TEST
 
@@ -476,6 +490,6 @@ CHECK_MAIN("findings_leader", 60, handlers_that_lead_wait_for_the_one_that_is_bu
            helpers_without_work_do_not_lead,
            alike_processes_that_lead_wait_for_the_one_that_is_busy,
            a_function_has_the_time_of_all_that_libraries_do_for_it,
-           a_program_that_pip_installed_is_the_users, a_native_function_keeps_its_caller,
-           a_wait_has_the_figure_of_its_function, the_way_out_of_a_wait_is_part_of_it,
-           a_wait_for_a_cpu_belongs_to_what_is_computed)
+           a_program_that_pip_installed_is_the_users, a_folder_called_as_a_library_is_the_users,
+           a_native_function_keeps_its_caller, a_wait_has_the_figure_of_its_function,
+           the_way_out_of_a_wait_is_part_of_it, a_wait_for_a_cpu_belongs_to_what_is_computed)
