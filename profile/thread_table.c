@@ -109,12 +109,17 @@ static void join_runs(struct thread_table *t, struct profile_thread *thread)
     join_inexact(t, thread);
 }
 
-/* Whom a program with ever new locks or processes waits for would make each run one of its own. */
+/* Whom a program with ever new locks or processes waits for would make each run one of its own.
+ * Exact time keeps it. */
 static void make_waits_plain(struct thread_table *t)
 {
+    int64_t until_ns;
     for (size_t i = 0; i < t->n; i++)
-        for (size_t k = 0; k < t->items[i].n_runs; k++)
-            t->items[i].runs[k].at.wait = t->plain_wait(t->profile, t->items[i].runs[k].at.wait);
+        for (size_t k = 0; k < t->items[i].n_runs; k++) {
+            struct run *run = &t->items[i].runs[k];
+            if (t->items[i].n_folded || !exact_time_has(&t->exact, run->start_ns, &until_ns))
+                run->at.wait = t->plain_wait(t->profile, run->at.wait);
+        }
 }
 
 /* Where the newest run begins; only those of threads in order count. */
@@ -226,9 +231,11 @@ static bool shorten_ring(struct thread_table *t, int64_t newest_ns)
 
 /* ---- coarser time lines ---- */
 
-/* Is half of the limit free by it? */
+/* Joins what the step and the exact time let it.  Is half of the limit free by that? */
 static bool join_all(struct thread_table *t)
 {
+    if (t->exact.step_ns / NS_PER_S >= PLAIN_STEP_S && t->plain_wait)
+        make_waits_plain(t);
     for (size_t i = 0; i < t->n; i++)
         join_runs(t, &t->items[i]);
     return bytes(t) <= t->limit / 2;
@@ -247,8 +254,6 @@ static void coarsen(struct thread_table *t)
     while (!join_all(t) && t->exact.step_ns / NS_PER_S < LAST_STEP_S) {
         t->exact.step_ns *= 2;
         int64_t step_s = t->exact.step_ns / NS_PER_S;
-        if (step_s >= PLAIN_STEP_S && t->plain_wait)
-            make_waits_plain(t);
         if (step_s > PLAIN_STEP_S)
             thin_out_windows(&t->exact, step_s >= LAST_STEP_S);
     }
