@@ -1,7 +1,8 @@
 /* The result of a recording in at most three sentences: the culprit first, each with its figures.
  *
- * A finding is one rule: a row in findings.c, a function in a rules_*.c, and a pair of programs in
- * tests/situations/: one in which it must be found, and a twin in which it must not. */
+ * A finding is one rule: a row in findings.c, a judge and a teller in a rules_*.c, and a pair of
+ * programs in tests/situations/: one in which it must be found, and a twin in which it must not.
+ * All rules judge, the ranking chooses, and words are made last. */
 #pragma once
 
 #include "base/text.h"
@@ -31,8 +32,24 @@ enum finding_level {
     LEVEL_EXPLAINS,  /* why it loses its time */
     LEVEL_VERDICT,   /* that nothing of it goes on */
 };
+/* Whom a finding is true of, too: the first few of them. */
+enum { MOST_ALIKE = 2 };
+struct finding_others {
+    struct finding_other {
+        char *noun; /* owned */
+        bool plural;
+        double share;      /* the rule's figure; below 0: it has none */
+        const char *about; /* its group's noun */
+    } items[MOST_ALIKE];
+    size_t n; /* with those behind the first few */
+};
 struct finding {
     const char *rule; /* its key: "waits_meanwhile" */
+    bool applies;
+    struct thread_group *group; /* that was judged; NULL: all */
+    struct thread_group *one;   /* the same, of one thread and F's own; NULL: it is of G */
+    void *facts;                /* what the rule's words tell; NULL: nothing else */
+    struct finding_others others;
     /* Nouns of groups, not copies, until those are released: they are told apart by address. */
     const char *about;  /* NULL: all */
     const char *blames; /* whom ABOUT waits for; NULL: nobody is known */
@@ -57,7 +74,8 @@ struct finding {
     size_t n_figures;
     const struct ledger_row *row; /* the heaviest that it speaks of; NULL: none */
     int64_t ends_ns;              /* of the leader's time that end in what it speaks of */
-    char *words; /* one paragraph, nothing in it an order to a terminal; NULL: it does not apply */
+    char *words; /* one paragraph, nothing in it an order to a terminal; NULL until all is chosen,
+                    and where it does not apply */
 };
 struct findings {
     struct finding *items; /* one a rule, also of those that do not apply: for -v */

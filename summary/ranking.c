@@ -180,7 +180,7 @@ static bool is_small(const struct finding *f)
 
 static bool is_news(const struct findings *all, const struct finding *f)
 {
-    return f->words && !is_small(f) && !is_said(all, f);
+    return f->applies && !is_small(f) && !is_said(all, f);
 }
 
 /* What explains the group that VICTIM waits for, and is not printed yet; NULL: nothing. */

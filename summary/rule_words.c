@@ -1,7 +1,9 @@
 #include "summary/rule_words.h"
 
 #include <assert.h>
+#include <string.h>
 
+#include "base/alloc.h"
 #include "summary/rule_classes.h"
 
 enum { LEAST_SAMPLES = 100 };
@@ -13,6 +15,12 @@ void add_figure(struct finding *f, const char *name, double value)
             return;
     assert(f->n_figures < MAX_FIGURES);
     f->figures[f->n_figures++] = (struct figure){name, value};
+}
+
+void finding_applies(struct finding *f, const void *facts, size_t bytes)
+{
+    f->applies = true;
+    f->facts = bytes ? memcpy(xmalloc(bytes), facts, bytes) : NULL;
 }
 
 bool is_judged(const struct thread_group *group)

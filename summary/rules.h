@@ -22,8 +22,14 @@ struct judgement {
     int64_t wall_ns;           /* of the recording */
     struct thread_group *lead; /* whose time the user misses; NULL: nobody's */
 };
-/* Judges GROUP (NULL: everything): sets the share and the figures, and the words if it applies. */
+/* Judges GROUP (NULL: everything): sets the share and the figures, and if it applies that, whom it
+ * is about, and the facts that its words tell.  It makes no words. */
 typedef void rule_judge(const struct judgement *s, struct thread_group *group, struct finding *ret);
+/* Makes the words of F, which the same rule judged to apply, of its group and facts.  It may add
+ * figures that stand in the words, and sets nothing else: the ranking is done. */
+typedef void rule_tell(const struct judgement *s, struct finding *f, struct text *words);
+/* Releases what FACTS owns, not FACTS itself. */
+typedef void rule_release(void *facts);
 
 /* Is there anything that the rule could apply to?  Asked before it judges thread by thread. */
 typedef bool rule_may(const struct judgement *s);
@@ -58,6 +64,8 @@ rule_judge rule_gil;
 rule_judge rule_polls;
 /* rules_files.c */
 rule_judge rule_files;
+rule_tell tell_files;
+rule_release release_files;
 /* rules_locks.c */
 rule_judge rule_malloc_arena, rule_libc_lock;
 /* rules_contention.c */

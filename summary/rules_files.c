@@ -190,31 +190,43 @@ static void add_cpu_wait(const struct thread_group *group, struct text *words)
     text_addf(words, " of %s time.", possessive(group));
 }
 
+struct file_facts {
+    struct call_path path; /* the heaviest to a file */
+};
+
 void rule_files(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     double blocked = share_of(group->class_ns[CLASS_FILE], group->wall_ns);
-    double share = blocked + share_of(syncing_ns(s, group), group->wall_ns);
-    struct call_path path;
-    add_figure(f, "share", share);
+    struct file_facts facts;
+    f->share = blocked + share_of(syncing_ns(s, group), group->wall_ns);
+    add_figure(f, "share", f->share);
     add_figure(f, "blocked_share", blocked);
-    f->share = share;
-    if (share < worth_telling || blocked < least_blocked ||
-        !heaviest_in_class(&group->tally, CLASS_FILE, &path))
+    if (f->share < worth_telling || blocked < least_blocked ||
+        !heaviest_in_class(&group->tally, CLASS_FILE, &facts.path))
         return;
-    struct text words = {0};
-    double here = share_of(call_path_call_ns(&group->tally, &path), group->wall_ns);
-    add_opening_part(group, "spend", share, here, &words);
-    text_add(&words, " ");
-    add_files(s, group, &path, &words, f);
-    if (path.caller || path.inner) {
-        text_add(&words, ", ");
-        add_place(&words, &path);
+    finding_applies(f, &facts, sizeof facts);
+}
+
+void tell_files(const struct judgement *s, struct finding *f, struct text *words)
+{
+    struct thread_group *group = f->group;
+    const struct call_path *path = &((struct file_facts *)f->facts)->path;
+    double here = share_of(call_path_call_ns(&group->tally, path), group->wall_ns);
+    add_opening_part(group, "spend", f->share, here, words);
+    text_add(words, " ");
+    add_files(s, group, path, words, f);
+    if (path->caller || path->inner) {
+        text_add(words, ", ");
+        add_place(words, path);
     }
-    text_add(&words, ".");
-    add_all_of_place(s, group, path.node, share, &words);
-    add_cpu_wait(group, &words);
-    if (is_sqlite_sync(s, path.node)) /* https://sqlite.org/faq.html, question 19 */
-        text_add(&words, " Each transaction is synced: put many rows into one.");
-    f->words = words.s;
-    call_path_release(&path);
+    text_add(words, ".");
+    add_all_of_place(s, group, path->node, f->share, words);
+    add_cpu_wait(group, words);
+    if (is_sqlite_sync(s, path->node)) /* https://sqlite.org/faq.html, question 19 */
+        text_add(words, " Each transaction is synced: put many rows into one.");
+}
+
+void release_files(void *facts)
+{
+    call_path_release(&((struct file_facts *)facts)->path);
 }
