@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "arch/syscalls.h"
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "cli/dump_look.h"
@@ -262,10 +263,17 @@ static void add_thing(const struct dump_thread *t, struct text *out)
     }
 }
 
+bool dump_waits_opens_fifo(const struct dump_thread *t)
+{
+    return t->side.thing == THING_PIPE && syscall_path_argument(t->syscall) >= 0;
+}
+
 void dump_waits_add(const struct dump *d, const struct dump_thread *t, bool numbered,
                     struct text *out)
 {
     const char *kind = dump_waits_kind(t);
+    if (dump_waits_opens_fifo(t))
+        return;
     if (wait_side_is_kernels(t->side.thing)) {
         text_add(out, "waits for ");
         wait_side_add_text(out, d->profile, &t->side, t->pid, true);

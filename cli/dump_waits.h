@@ -15,5 +15,7 @@ void dump_waits_print(const struct dump *d, struct text *out);
  * Not NUMBERED: without address and tids. */
 void dump_waits_add(const struct dump *d, const struct dump_thread *t, bool numbered,
                     struct text *out);
+/* Does T open a FIFO whose other end nobody has?  That its call says, not dump_waits_add(). */
+bool dump_waits_opens_fifo(const struct dump_thread *t);
 /* The kind of T's wait, as dump --json has it; NULL: unknown. */
 const char *dump_waits_kind(const struct dump_thread *t);

@@ -80,6 +80,8 @@ static void add_call(const struct dump *d, const struct dump_thread *t,
         add_end(out, t->object, style);
         add_mount(d, t, style, out);
     }
+    if (dump_waits_opens_fifo(t))
+        text_add(out, ", a FIFO whose other end no process has open");
 }
 
 bool dump_words_is_frozen(const struct dump *d, const struct dump_thread *t)

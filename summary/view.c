@@ -154,6 +154,21 @@ static bool is_addressed(struct view *v, const struct wait *wait)
     return kept;
 }
 
+/* "/data/log", "socket", "pipe"; of a FIFO that is opened "pipe /tmp/feed": which one is all that
+ * there is to say, while those that read others of them are alike. */
+static const char *shown_object(struct view *v, const struct wait *wait)
+{
+    if (!wait_is_for_fifo(v->p, wait))
+        return text_or_null(v, wait->object);
+    if (!str_starts(profile_text(v->p, wait->call), "open"))
+        return "pipe";
+    struct text name = {0};
+    text_addf(&name, "pipe %s", profile_text(v->p, wait->object));
+    const char *ret = strings_text(&v->strings, strings_add(&v->strings, name.s, name.len));
+    text_release(&name);
+    return ret;
+}
+
 static void show_wait(struct view *v, const struct wait *wait)
 {
     struct text name = {0};
@@ -162,7 +177,7 @@ static void show_wait(struct view *v, const struct wait *wait)
         .file = wait_file,
         .wait = wait->kind,
         .call = text_or_null(v, wait->call),
-        .object = wait_is_for_fifo(v->p, wait) ? "pipe" : text_or_null(v, wait->object),
+        .object = shown_object(v, wait),
         .mount = text_or_null(v, wait_mount_point(v->p, wait)),
         .socket = wait->kind == WAIT_CALL && str_eq(profile_text(v->p, wait->object), "socket"),
     };

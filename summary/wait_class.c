@@ -147,6 +147,12 @@ bool is_for_result(const struct call_tree *t, uint32_t node)
     return false;
 }
 
+static bool opens_fifo(const struct shown_frame *f)
+{
+    return f->kind == SHOWN_WAIT && f->call && f->object && str_starts(f->call, "open") &&
+           str_starts(f->object, "pipe ");
+}
+
 static const char *meaning(struct outward w)
 {
     const struct outward start = w;
@@ -155,6 +161,10 @@ static const char *meaning(struct outward w)
         if (row)
             return row->says;
     }
+    w = start;
+    const struct shown_frame *wait = next_outward(&w);
+    if (wait && opens_fifo(wait))
+        return "No process has the other end of this FIFO open: opening it waits for one.";
     if (is_sqlites_sleep(start))
         return "SQLite tries again there: another connection has the database locked.";
     return NULL;

@@ -56,7 +56,7 @@ bool blocked_call_has_link(pid_t pid, const struct blocked_call *call,
                            char ret[DESCRIPTOR_LINK_BYTES])
 {
     *ret = '\0';
-    if (!call->link)
+    if (!call->link || syscall_path_argument(call->number) >= 0)
         return true;
     descriptor_read_link(pid, call->fd, ret);
     return fd_scan_key(ret) == call->link;

@@ -11,7 +11,7 @@ struct blocked_call {
     int64_t since_ns, due_ns; /* no look before */
     int64_t number;
     uint64_t args[6];
-    uint64_t link;   /* hash of its descriptor's link; 0: it has none */
+    uint64_t link;   /* hash of its descriptor's link, or of its path; 0: it has none */
     uint64_t socket; /* inode, if that is one; else 0 */
     uint64_t fd;     /* that descriptor */
     enum syscall_flow flow;

@@ -15,6 +15,7 @@ static const struct peer_kind kinds[] = {
     {{SYS_poll, SYS_ppoll, SYS_select, SYS_pselect6, SYS_epoll_wait, SYS_epoll_pwait,
       SYS_epoll_pwait2, -1},
      peer_find_events},
+    {{SYS_open, SYS_openat, SYS_openat2, -1}, peer_find_open},
     {{-1}, peer_find_stream},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds, ALL_OTHERS = KINDS - 1 };

@@ -15,4 +15,6 @@ void peer_find_child(struct peer_looks *l, const struct peer_wait *w, struct pee
 void peer_find_lock(struct peer_looks *l, const struct peer_wait *w, struct peer_answer *ret);
 /* A call that reads or writes a descriptor: a pipe, a FIFO or a socket. */
 void peer_find_stream(struct peer_looks *l, const struct peer_wait *w, struct peer_answer *ret);
+/* Of a FIFO, whose other end nobody has open. */
+void peer_find_open(struct peer_looks *l, const struct peer_wait *w, struct peer_answer *ret);
 void peer_find_events(struct peer_looks *l, const struct peer_wait *w, struct peer_answer *ret);

@@ -33,7 +33,7 @@ bool peer_looks_run(struct peer_looks *l, int64_t longest_cpu_ns);
 void peer_looks_release(struct peer_looks *l);
 
 struct peer_wait {
-    pid_t pid;          /* the process of the thread */
+    pid_t pid, tid;     /* the thread, and its process */
     bool own_namespace; /* of pids, which is wallspy's */
     int64_t since_ns;   /* looks from before are no answer */
     bool over;          /* it has ended: what is on its way now is another wait's */

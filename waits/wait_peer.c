@@ -102,6 +102,7 @@ static struct peer_wait wait_of(const struct wait_peers *w, const struct blocked
 {
     struct wait_target s = target_of(w, call);
     return (struct peer_wait){.pid = s.pid,
+                              .tid = call->tid,
                               .own_namespace = call->tid == call->ns_tid,
                               .since_ns = call->since_ns,
                               .number = call->number,
