@@ -54,6 +54,14 @@ def slow(kind, says):
                      PLACES.get(kind, (r"\bslow slow\.py",)) + (says,), twin_says=TWINS_SAY)
 
 
+def pool(library, words):
+    """All connections of a pool of LIBRARY's are taken, and none comes back."""
+    return Situation(f"pool-{library}", f"all connections of {library}'s pool are taken",
+                     "{programs}/real/pool_leak.py {seconds} " + library, "waits",
+                     (r"4 handler threads wait 100% of their time in list_orders pool_leak\.py",
+                      words), twin="")
+
+
 def real(name, culprit, rule, *words, **more):
     """A program of a library, which has no twin."""
     return Situation(name, culprit, "{programs}/real/" + name.replace("-", "_") + ".py {seconds}",
@@ -124,5 +132,10 @@ LIBRARIES = [slow(kind, says) for kind, says in SLOW.items()] + [
          r"pg_blocking_pids\(\)"),
     real("ucx-exchange", "main spins for its server's messages", "spinning",
          r"for messages of UCX", r"uct_tcp_iface_progress"),
+    pool("sqlalchemy", "All connections of the pool are taken: SQLAlchemy waits"),
+    pool("urllib3", "All connections of the pool are taken: urllib3 waits"),
+    pool("httpx", "All connections of the pool are taken: httpx waits"),
+    pool("psycopg", "No connection of the pool is free: psycopg waits"),
+    pool("dbutils", "All connections of the pool are taken: DBUtils waits"),
     real_healthy("java-app"),
 ]
