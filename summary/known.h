@@ -63,6 +63,7 @@ enum known_act {
     DOES_SERVE,          /* of a library that serves clients, and may be a client, too */
     DOES_BEGIN_REQUEST,  /* begins what is done for a client */
     DOES_RUN_OTHERS,     /* a program that runs others' code: what a script of bin/ starts */
+    DOES_RUN_CELL,       /* runs what the user typed, in a loop that has nothing else to do */
     DOES_KINDS,
 };
 /* Rows of slow code are bits; so many of them may be the user's. */
@@ -141,8 +142,7 @@ bool known_does(const struct shown_frame *f, enum known_act act);
 /* Whose F is: KNOWN_OWN, KNOWN_LIBRARY, KNOWN_GLUE or KNOWN_WAITS, by the first row that says one
  * of them; KNOWN_KINDS: none does. */
 enum known_kind known_owner_of(const struct shown_frame *f);
-/* The name of the threads of F's pool that have none of their own ("omp worker"); NULL: not a known
- * pool's frame. */
+/* The name of threads of F's pool that have none of their own ("omp worker"); NULL: no pool's. */
 const char *known_pool_of(const struct shown_frame *f);
 /* The name of threads in nothing but glue as F is; NULL: that is not known. */
 const char *known_glue_of(const struct shown_frame *f);

@@ -55,6 +55,7 @@ static const char *const act_names[DOES_KINDS] = {
     [DOES_SERVE] = "serve",
     [DOES_BEGIN_REQUEST] = "begin-request",
     [DOES_RUN_OTHERS] = "run-others",
+    [DOES_RUN_CELL] = "run-cell",
 };
 
 enum { ALONE = 1, WITH_VALUE = 2 };

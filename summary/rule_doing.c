@@ -336,11 +336,14 @@ void add_away(const struct judgement *s, const struct thread_group *group,
 
 /* ---- a loop that is kept ---- */
 
-/* Loops whose callbacks must not block: others serve one request after the other. */
+/* Loops whose callbacks must not block: others serve one request after the other, or run what their
+ * user typed, who waits for just that. */
 static const char *callback_of(const struct judgement *s, uint32_t node)
 {
     for (; node; node = call_tree_node(s->g->tree, node).parent) {
         const struct shown_frame *f = call_tree_node(s->g->tree, node).frame;
+        if (known_does(f, DOES_RUN_CELL))
+            return NULL;
         if (f->loop && known_does(f, DOES_CALL_BACK))
             return f->loop;
     }
