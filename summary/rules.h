@@ -38,6 +38,7 @@ typedef bool rule_may(const struct judgement *s);
 rule_judge rule_only_children, rule_differs;
 /* rules_circle.c */
 rule_judge rule_deadlock, rule_circular_wait;
+rule_tell tell_circle;
 /* rules_held.c */
 rule_judge rule_held;
 /* rules_starts.c */
@@ -45,6 +46,7 @@ rule_judge rule_starts;
 rule_may rule_may_see_starts;
 /* rules_stuck.c */
 rule_judge rule_stuck;
+rule_tell tell_stuck;
 /* rules_standstill.c */
 rule_judge rule_stopped, rule_none_ran;
 /* rules_tasks.c */
@@ -60,6 +62,8 @@ rule_judge rule_uneven;
 rule_judge rule_waits_meanwhile, rule_waits, rule_waits_for_lock;
 /* rules_gil.c */
 rule_judge rule_gil;
+rule_tell tell_gil;
+rule_release release_gil;
 /* rules_polls.c */
 rule_judge rule_polls;
 /* rules_files.c */

@@ -49,9 +49,6 @@ static void add_behind(const struct judgement *s, const struct wait_graph *graph
             continue;
         if (n++ < MOST_NAMED)
             text_addf(words, "%s%s", n == 1 ? " Behind it: " : ", ", label_of(s, &graph->items[i]));
-        const struct thread_group *group = groups_of(s->g, circles_thread(s, &graph->items[i]));
-        if (group && group == s->lead)
-            f->also = group->noun;
     }
     if (n > MOST_NAMED)
         text_addf(words, " and %zu more", n - MOST_NAMED);
@@ -75,67 +72,83 @@ static void add_full(const struct judgement *s, const struct wait_graph *graph, 
     }
 }
 
-static void write_circle(const struct judgement *s, const struct wait_graph *graph, int cycle,
-                         const char *title, struct finding *f)
+/* Is a thread of the leader's in CYCLE, or behind it? */
+static bool has_leader(const struct judgement *s, const struct wait_graph *graph, int cycle,
+                       bool behind)
 {
-    struct text words = {0};
-    const struct waiter *first = wait_graph_first(graph, cycle);
-    const struct waiter *w = first;
+    for (size_t i = 0; i < graph->n && s->lead; i++) {
+        const struct waiter *w = &graph->items[i];
+        if ((behind ? w->behind : w->cycle) == cycle &&
+            groups_of(s->g, circles_thread(s, w)) == s->lead)
+            return true;
+    }
+    return false;
+}
+
+struct circle_facts {
+    int cycle; /* of wait_graph */
+};
+
+static void judge_circle(const struct judgement *s, const struct wait_graph *graph, int cycle,
+                         struct finding *f)
+{
+    const struct circle_facts facts = {cycle};
+    double seconds = (double)circles_ns(s, graph, cycle) / NS_PER_S;
     size_t n = 0;
-    text_addf(&words, "%s for ", title);
-    add_time(&words, circles_ns(s, graph, cycle));
-    f->about = groups_of(s->g, circles_thread(s, first))->noun;
-    do {
-        text_add(&words, n++ ? "; " : ": ");
-        add_waiter(s, graph, w, &words);
-        if (s->lead && groups_of(s->g, circles_thread(s, w)) == s->lead)
-            f->about = s->lead->noun;
-        w = &graph->items[w->next];
-    } while (w != first);
-    text_add(&words, ".");
-    add_figure(f, "threads", (double)n);
-    add_figure(f, "seconds", (double)circles_ns(s, graph, cycle) / NS_PER_S);
-    add_full(s, graph, cycle, &words);
-    add_behind(s, graph, cycle, &words, f);
+    for (size_t i = 0; i < graph->n; i++)
+        n += graph->items[i].cycle == cycle;
+    f->about = groups_of(s->g, circles_thread(s, wait_graph_first(graph, cycle)))->noun;
+    if (has_leader(s, graph, cycle, false))
+        f->about = s->lead->noun;
+    if (has_leader(s, graph, cycle, true))
+        f->also = s->lead->noun;
     /* Without a time-out it lasts, however late in the recording it began. */
     f->share =
         wait_graph_is_timed(graph, cycle) ? share_of(circles_ns(s, graph, cycle), s->wall_ns) : 1;
-    f->words = words.s;
-}
-
-/* Is a thread of the leader's in CYCLE, or behind it? */
-static bool keeps_leader(const struct judgement *s, const struct wait_graph *graph, int cycle)
-{
-    bool keeps = false;
-    for (size_t i = 0; i < graph->n && s->lead; i++) {
-        const struct waiter *w = &graph->items[i];
-        bool there = w->cycle == cycle || w->behind == cycle;
-        keeps |= there && groups_of(s->g, circles_thread(s, w)) == s->lead;
-    }
-    return keeps;
+    add_figure(f, "threads", (double)n);
+    add_figure(f, "seconds", seconds);
+    finding_applies(f, &facts, sizeof facts);
 }
 
 /* The first circle whose waits have time-outs, if TIMED, or have none; one that keeps the leader
  * before others. */
-static void judge_circles(const struct judgement *s, bool timed, const char *title,
-                          struct finding *f)
+static void judge_circles(const struct judgement *s, bool timed, struct finding *f)
 {
     const struct wait_graph *graph = &s->facts->circles;
     for (int keeps = 1; keeps >= 0; keeps--)
-        for (int cycle = 1; cycle <= graph->n_cycles && !f->words; cycle++)
+        for (int cycle = 1; cycle <= graph->n_cycles && !f->applies; cycle++)
             if (wait_graph_is_timed(graph, cycle) == timed &&
-                keeps_leader(s, graph, cycle) == keeps)
-                write_circle(s, graph, cycle, title, f);
+                (has_leader(s, graph, cycle, false) || has_leader(s, graph, cycle, true)) == keeps)
+                judge_circle(s, graph, cycle, f);
 }
 
 void rule_deadlock(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     (void)group;
-    judge_circles(s, false, "Deadlock", f);
+    judge_circles(s, false, f);
 }
 
 void rule_circular_wait(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     (void)group;
-    judge_circles(s, true, "Circular wait, with a time-out,", f);
+    judge_circles(s, true, f);
+}
+
+void tell_circle(const struct judgement *s, struct finding *f, struct text *words)
+{
+    const struct wait_graph *graph = &s->facts->circles;
+    const int cycle = ((const struct circle_facts *)f->facts)->cycle;
+    const struct waiter *first = wait_graph_first(graph, cycle);
+    const struct waiter *w = first;
+    text_add(words, wait_graph_is_timed(graph, cycle) ? "Circular wait, with a time-out, for "
+                                                      : "Deadlock for ");
+    add_time(words, circles_ns(s, graph, cycle));
+    do {
+        text_add(words, w == first ? ": " : "; ");
+        add_waiter(s, graph, w, words);
+        w = &graph->items[w->next];
+    } while (w != first);
+    text_add(words, ".");
+    add_full(s, graph, cycle, words);
+    add_behind(s, graph, cycle, words, f);
 }

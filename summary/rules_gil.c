@@ -121,36 +121,48 @@ static int64_t gil_waits_ns(const struct judgement *s, struct thread_group *grou
            (gil_ns > group->class_ns[CLASS_ORDINARY] ? rule_ways_to_waits_ns(s, group) : 0);
 }
 
+struct gil_facts {
+    int64_t *held; /* by group: for how long it held the GIL in those waits; owned */
+    int64_t all;   /* of them */
+};
+
 void rule_gil(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
-    struct call_path path;
-    int64_t all = 0;
-    double seen = share_of(group->class_ns[CLASS_GIL], group->wall_ns);
-    double share = share_of(gil_waits_ns(s, group), group->wall_ns);
-    add_figure(f, "share", share);
-    f->share = share;
-    if (seen < worth_telling)
+    struct gil_facts facts = {.all = 0};
+    f->share = share_of(gil_waits_ns(s, group), group->wall_ns);
+    add_figure(f, "share", f->share);
+    if (share_of(group->class_ns[CLASS_GIL], group->wall_ns) < worth_telling)
         return;
-    struct text words = {0};
-    int64_t *held = gil_holders(s, group, &all);
-    const struct thread_group *holder = most_of(s, held);
-    add_opening(group, "wait", share, &words);
-    text_add(&words, " for the GIL");
+    facts.held = gil_holders(s, group, &facts.all);
+    const struct thread_group *holder = most_of(s, facts.held);
+    if (holder && holder != group && (group == s->lead || group->leads))
+        f->blames = holder->noun; /* nobody else's waits keep the user */
+    finding_applies(f, &facts, sizeof facts);
+}
+
+void tell_gil(const struct judgement *s, struct finding *f, struct text *words)
+{
+    struct thread_group *group = f->group;
+    const struct gil_facts *facts = f->facts;
+    const struct thread_group *holder = most_of(s, facts->held);
+    struct call_path path;
+    add_opening(group, "wait", f->share, words);
+    text_add(words, " for the GIL");
     if (heaviest_in_class(&group->tally, CLASS_GIL, &path)) {
-        bool all_of_it = share_of(path.ns, group->wall_ns) >= most_share * seen;
-        text_add(&words, all_of_it ? " " : ", mainly ");
-        add_place(&words, &path);
+        bool all_of_it = (double)path.ns >= most_share * (double)group->class_ns[CLASS_GIL];
+        text_add(words, all_of_it ? " " : ", mainly ");
+        add_place(words, &path);
         call_path_release(&path);
     }
-    text_add(&words, ".");
-    if (holder && holder != group) {
-        if (group == s->lead || group->leads) /* nobody else's waits keep the user */
-            f->blames = holder->noun;
-        add_holders(s, held, all, &words, f);
-    } else if (holder) {
-        text_add(&words, " They take it from each other: only one runs Python at a time. "
-                         "Processes have a GIL each.");
-    }
-    free(held);
-    f->words = words.s;
+    text_add(words, ".");
+    if (holder && holder != group)
+        add_holders(s, facts->held, facts->all, words, f);
+    else if (holder)
+        text_add(words, " They take it from each other: only one runs Python at a time. "
+                        "Processes have a GIL each.");
+}
+
+void release_gil(void *facts)
+{
+    free(((struct gil_facts *)facts)->held);
 }

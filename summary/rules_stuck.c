@@ -94,25 +94,29 @@ void rule_stuck(const struct judgement *s, struct thread_group *group, struct fi
     (void)group;
     if (!stuck->threads)
         return;
-    struct text words = {0};
-    int64_t ns = stuck->end_ns - stuck->start_ns;
-    if (stuck->threads == 1 && is_alone_for_lock(s, stuck)) {
-        text_add(&words, "The only thread can never get its lock: it holds it already, its owner "
-                         "ended, or it was copied by fork while held. It has waited for ");
-    } else if (stuck->threads == 1) {
-        text_add(&words, "The process has one thread, and that waits to be woken by another, for ");
-    } else {
-        add_all_threads(stuck->threads, &words);
-        text_add(&words, " wait for one another, without a time-out, for ");
-    }
-    add_time(&words, ns);
-    text_addf(&words, ": only a signal can wake %s.", stuck->threads == 1 ? "it" : "them");
-    add_groups(s, stuck, &words);
-    add_fork(s, stuck, &words);
-    add_starved_pool(s, stuck, &words);
     f->share = 1; /* it lasts */
     f->about = noun_of(s, stuck);
     add_figure(f, "threads", (double)stuck->threads);
-    add_figure(f, "seconds", (double)ns / NS_PER_S);
-    f->words = words.s;
+    add_figure(f, "seconds", (double)(stuck->end_ns - stuck->start_ns) / NS_PER_S);
+    finding_applies(f, NULL, 0);
+}
+
+void tell_stuck(const struct judgement *s, struct finding *f, struct text *words)
+{
+    const struct stuck *stuck = &s->facts->stuck;
+    (void)f;
+    if (stuck->threads == 1 && is_alone_for_lock(s, stuck)) {
+        text_add(words, "The only thread can never get its lock: it holds it already, its owner "
+                        "ended, or it was copied by fork while held. It has waited for ");
+    } else if (stuck->threads == 1) {
+        text_add(words, "The process has one thread, and that waits to be woken by another, for ");
+    } else {
+        add_all_threads(stuck->threads, words);
+        text_add(words, " wait for one another, without a time-out, for ");
+    }
+    add_time(words, stuck->end_ns - stuck->start_ns);
+    text_addf(words, ": only a signal can wake %s.", stuck->threads == 1 ? "it" : "them");
+    add_groups(s, stuck, words);
+    add_fork(s, stuck, words);
+    add_starved_pool(s, stuck, words);
 }
