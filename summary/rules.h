@@ -36,6 +36,7 @@ typedef bool rule_may(const struct judgement *s);
 
 /* rules_peers.c */
 rule_judge rule_only_children, rule_differs;
+rule_tell tell_only_children, tell_differs;
 /* rules_circle.c */
 rule_judge rule_deadlock, rule_circular_wait;
 rule_tell tell_circle;
@@ -66,6 +67,8 @@ rule_tell tell_gil;
 rule_release release_gil;
 /* rules_polls.c */
 rule_judge rule_polls;
+rule_tell tell_polls;
+rule_release release_polls;
 /* rules_files.c */
 rule_judge rule_files;
 rule_tell tell_files;

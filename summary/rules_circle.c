@@ -72,7 +72,7 @@ static void add_full(const struct judgement *s, const struct wait_graph *graph, 
     }
 }
 
-/* Is a thread of the leader's in CYCLE, or behind it? */
+/* Is a thread of the leader's in CYCLE, or, if BEHIND, behind it? */
 static bool has_leader(const struct judgement *s, const struct wait_graph *graph, int cycle,
                        bool behind)
 {

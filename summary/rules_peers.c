@@ -224,50 +224,30 @@ static bool are_in_one_function(const struct judgement *s, const struct thread_g
     return (a.caller || a.inner) && a.caller == b.caller && a.inner == b.inner;
 }
 
+struct odd_facts {
+    struct thread_group *odd, *others;
+    uint32_t function;  /* function_of_its_own() */
+    double here, there; /* shares of the place in both */
+    bool waits;         /* the others wait for somebody */
+};
+
+/* Makes ODD against OTHERS the BEST, if they differ by more. */
 static void judge_odd(const struct judgement *s, struct thread_group *odd,
-                      struct thread_group *others, struct finding *f)
+                      struct thread_group *others, struct odd_facts *best)
 {
-    const struct call_path *path = &odd->paths[0];
-    uint32_t function = function_of_its_own(s, odd, others);
-    double here;
-    double there;
-    shares_of_place(s, path, odd, others, &here, &there);
-    if (function) {
-        here = share_of(function_ns(s, odd, function), odd->wall_ns);
-        there = share_of(function_ns(s, others, function), others->wall_ns);
+    struct odd_facts now = {odd, others, .function = function_of_its_own(s, odd, others)};
+    if (now.function) {
+        now.here = share_of(function_ns(s, odd, now.function), odd->wall_ns);
+        now.there = share_of(function_ns(s, others, now.function), others->wall_ns);
+    } else {
+        shares_of_place(s, &odd->paths[0], odd, others, &now.here, &now.there);
     }
-    if (here - there < differing_share || (f->words && here <= f->share))
+    if (now.here - now.there < differing_share || (best->odd && now.here <= best->here))
         return;
-    if (!function && !odd->threads[0]->thread->main && are_in_one_function(s, odd, others))
+    if (!now.function && !odd->threads[0]->thread->main && are_in_one_function(s, odd, others))
         return;
-    struct text words = {0};
-    text_addf(&words, "%s differs: ", odd->noun);
-    add_percent(&words, here);
-    text_add(&words, " of its time ");
-    add_odd_place(s, odd, function, &words);
-    text_add(&words, ", against ");
-    add_percent(&words, there);
-    text_addf(&words, " in %s.", others->noun);
-    if (idle_share(others) >= alike_share) {
-        text_add(&words, " They wait for work for ");
-        add_percent(&words, idle_share(others));
-        text_add(&words, " of their time.");
-    } else if (waits_for_somebody(s, others)) {
-        text_add(&words, " Meanwhile they are in ");
-        add_way(&words, &others->paths[0]);
-        text_add(&words, ", ");
-        add_percent(&words, share_of(others->paths[0].ns, others->wall_ns));
-        text_add(&words, ".");
-        f->also = others->noun;
-    }
-    free(f->words);
-    f->n_figures = 0;
-    add_figure(f, "share", here);
-    add_figure(f, "others_share", there);
-    f->about = odd->noun;
-    f->like = others->noun;
-    f->words = words.s;
-    f->share = here;
+    now.waits = idle_share(others) < alike_share && waits_for_somebody(s, others);
+    *best = now;
 }
 
 /* Do OTHERS wait for ODD, as far as can be told?  Of threads that take turns to poll the others
@@ -280,7 +260,7 @@ static bool is_waited_for(const struct judgement *s, const struct thread_group *
 
 /* Threads of one process that take turns differ by chance: of them only one that others wait for
  * counts. */
-static void find_odd(const struct judgement *s, bool ranks, struct finding *f)
+static void find_odd(const struct judgement *s, bool ranks, struct odd_facts *best)
 {
     for (size_t i = 0; i < s->g->n; i++) {
         struct thread_group *odd = &s->g->items[i];
@@ -291,17 +271,51 @@ static void find_odd(const struct judgement *s, bool ranks, struct finding *f)
         if (!others || others->idle || !is_judged(others))
             continue;
         if (odd->threads[0]->thread->main || is_waited_for(s, odd, others))
-            judge_odd(s, odd, others, f);
+            judge_odd(s, odd, others, best);
     }
 }
 
 /* Ranks do the work together; what else differs among their helpers says less. */
 void rule_differs(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
+    struct odd_facts odd = {.odd = NULL};
     (void)group;
-    find_odd(s, true, f);
-    if (!f->words)
-        find_odd(s, false, f);
+    find_odd(s, true, &odd);
+    if (!odd.odd)
+        find_odd(s, false, &odd);
+    if (!odd.odd)
+        return;
+    f->share = odd.here;
+    f->about = odd.odd->noun;
+    f->like = odd.others->noun;
+    f->also = odd.waits ? odd.others->noun : NULL;
+    add_figure(f, "share", odd.here);
+    add_figure(f, "others_share", odd.there);
+    finding_applies(f, &odd, sizeof odd);
+}
+
+void tell_differs(const struct judgement *s, struct finding *f, struct text *words)
+{
+    const struct odd_facts *facts = f->facts;
+    const struct thread_group *others = facts->others;
+    text_addf(words, "%s differs: ", facts->odd->noun);
+    add_percent(words, facts->here);
+    text_add(words, " of its time ");
+    add_odd_place(s, facts->odd, facts->function, words);
+    text_add(words, ", against ");
+    add_percent(words, facts->there);
+    text_addf(words, " in %s.", others->noun);
+    if (facts->waits) {
+        text_add(words, " Meanwhile they are in ");
+        add_way(words, &others->paths[0]);
+        text_add(words, ", ");
+        add_percent(words, share_of(others->paths[0].ns, others->wall_ns));
+        text_add(words, ".");
+    } else if (idle_share(others) >= alike_share) {
+        text_add(words, " They wait for work for ");
+        add_percent(words, idle_share(others));
+        text_add(words, " of their time.");
+    }
 }
 
 /* ---- children ---- */
@@ -398,32 +412,41 @@ static double cpus_of_children(const struct judgement *s, const struct profile_p
     return recorded || ended > profile_see_host(s->p)->cpus_online ? seen : fmax(seen, ended);
 }
 
+struct parent_facts {
+    const struct profile_process *process;
+    double cpus; /* of its children */
+};
+
 static void judge_parent(const struct judgement *s, process_id id, struct finding *f)
 {
     const struct profile_process *p = profile_see_process(s->p, id);
-    double cpus = cpus_of_children(s, p);
+    const struct parent_facts facts = {p, cpus_of_children(s, p)};
     const struct thread_group *main = group_of_main(s, id);
-    if (f->words || !only_waits(s, id) ||
-        cpus < (waits_for_child(s, main) ? 0.02 : busy_children) ||
+    if (!only_waits(s, id) || facts.cpus < (waits_for_child(s, main) ? 0.02 : busy_children) ||
         (main && waits_for_another(s, p, main)))
         return;
-    struct text words = {0};
-    const char *comm = profile_text(s->p, p->comm);
-    text_addf(&words, "%d (", p->pid);
-    text_add_tame(&words, comm, strlen(comm));
-    text_add(&words, ") only waits for its children, which used ");
-    text_addf(&words, "%.1f CPU%s and are not sampled. To sample them: wallspy -s -p %d", cpus,
-              cpus < 1.05 ? "" : "s", p->pid);
     f->share = 1;
     f->about = main ? main->noun : NULL;
-    add_figure(f, "children_cpus", cpus);
+    add_figure(f, "children_cpus", facts.cpus);
     add_figure(f, "children", (double)count_children(p));
-    f->words = words.s;
+    finding_applies(f, &facts, sizeof facts);
 }
 
 void rule_only_children(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     (void)group;
-    for (uint32_t i = 1; i <= profile_process_count(s->p); i++)
+    for (uint32_t i = 1; i <= profile_process_count(s->p) && !f->applies; i++)
         judge_parent(s, (process_id){i}, f);
+}
+
+void tell_only_children(const struct judgement *s, struct finding *f, struct text *words)
+{
+    const struct parent_facts *facts = f->facts;
+    const char *comm = profile_text(s->p, facts->process->comm);
+    pid_t pid = facts->process->pid;
+    text_addf(words, "%d (", pid);
+    text_add_tame(words, comm, strlen(comm));
+    text_add(words, ") only waits for its children, which used ");
+    text_addf(words, "%.1f CPU%s and are not sampled. To sample them: wallspy -s -p %d",
+              facts->cpus, facts->cpus < 1.05 ? "" : "s", pid);
 }

@@ -62,12 +62,6 @@ static void add_polls(const struct judgement *s, const struct thread_group *grou
     polling_add_times(p, "sleeps", words);
 }
 
-/* A thread's sleeps, and who is busy then; NULL: nobody, or several. */
-struct sleeps {
-    struct intervals when;
-    const struct thread_group *busy;
-};
-
 /* " wallspy dump --locals -p 12 shows its arguments.": which file, or what it is, that a function
  * of Python's asks for. */
 static void add_look_at_arguments(const struct judgement *s, const struct thread_group *group,
@@ -84,38 +78,6 @@ static void add_look_at_arguments(const struct judgement *s, const struct thread
         text_addf(words, " wallspy dump --locals -p %d shows its arguments.", pid);
 }
 
-/* The words of GROUP that polls as P says, in SLEEPS. */
-static void tell(const struct judgement *s, const struct thread_group *group,
-                 const struct polling *p, const struct call_path *path, const struct sleeps *sleeps,
-                 struct finding *f)
-{
-    struct text words = {0};
-    double share = share_of(path->ns, group->wall_ns);
-    const struct thread_group *children =
-        p->asked == ASKED_CHILD && !sleeps->busy
-            ? groups_of_children(s->g, group->threads[0]->thread->process)
-            : NULL;
-    f->share = share;
-    add_figure(f, "share", share);
-    add_figure(f, "sleeps_per_s", p->per_s);
-    add_polls(s, group, share, p, path, &words);
-    if (children) {
-        text_addf(&words, " Its children: %s.", children->noun);
-        f->also = children->noun;
-    }
-    if (sleeps->busy) {
-        (void)add_meanwhile(s, sleeps->busy, &sleeps->when, &words, f);
-        f->blames = sleeps->busy->noun;
-    }
-    if (is_for_known_result(s->g->tree, path->node))
-        f->kind = FINDING_DESCRIBES; /* of a pool that polls: how is not its user's to choose */
-    else
-        text_addf(&words, " %s", asks_remedy(p->asked));
-    if (!sleeps->busy)
-        add_look_at_arguments(s, group, p, path, &words);
-    f->words = words.s;
-}
-
 /* Does GROUP poll in PATH in a way that somebody may notice? */
 static bool delays(const struct judgement *s, const struct thread_group *group,
                    const struct polling *p, const struct call_path *path)
@@ -125,21 +87,68 @@ static bool delays(const struct judgement *s, const struct thread_group *group,
            !(p->asked == ASKED_CHILD && is_hardly_late(s, group, p));
 }
 
+struct poll_facts {
+    struct polling polling;
+    struct call_path path;
+    struct intervals sleeps;             /* of the first thread */
+    struct thread_group *busy;           /* then; NULL: nobody, or several */
+    const struct thread_group *children; /* for whose end it asks; NULL: another one's */
+    bool of_pool; /* that polls for results: how is not its user's to choose */
+};
+
+/* Is there somebody whom GROUP's polling keeps, or nobody at work whom it may look after? */
+static bool judge_sleeps(const struct judgement *s, struct thread_group *group,
+                         struct poll_facts *facts)
+{
+    enum asked asked = facts->polling.asked;
+    bool supervises = asked != ASKED_CHILD && asked != ASKED_LOCK;
+    facts->busy = rule_meanwhile_of(s, group, 1U << CLASS_SLEEP).busy;
+    if (!facts->busy && supervises && others_are_active(s, group))
+        return false;
+    if (asked == ASKED_CHILD && !facts->busy)
+        facts->children = groups_of_children(s->g, group->threads[0]->thread->process);
+    facts->sleeps = intervals_of(s, group->threads[0]->thread, 1U << CLASS_SLEEP);
+    facts->of_pool = is_for_known_result(s->g->tree, facts->path.node);
+    return true;
+}
+
 void rule_polls(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
-    struct call_path path;
+    struct poll_facts facts = {.busy = NULL};
     if (group->mixed || share_of(group->class_ns[CLASS_SLEEP], group->wall_ns) < worth_telling ||
-        !heaviest_in_class(&group->tally, CLASS_SLEEP, &path))
+        !heaviest_in_class(&group->tally, CLASS_SLEEP, &facts.path))
         return;
-    struct polling p = polling_at(s, group, path.node);
-    if (delays(s, group, &p, &path)) {
-        struct sleeps sleeps = {.busy = NULL};
-        sleeps.when = intervals_of(s, group->threads[0]->thread, 1U << CLASS_SLEEP);
-        sleeps.busy = rule_meanwhile_of(s, group, 1U << CLASS_SLEEP).busy;
-        bool supervises = p.asked != ASKED_CHILD && p.asked != ASKED_LOCK;
-        if (sleeps.busy || !supervises || !others_are_active(s, group))
-            tell(s, group, &p, &path, &sleeps, f);
-        intervals_release(&sleeps.when);
+    facts.polling = polling_at(s, group, facts.path.node);
+    if (!delays(s, group, &facts.polling, &facts.path) || !judge_sleeps(s, group, &facts)) {
+        call_path_release(&facts.path);
+        return;
     }
-    call_path_release(&path);
+    f->share = share_of(facts.path.ns, group->wall_ns);
+    f->kind = facts.of_pool ? FINDING_DESCRIBES : f->kind;
+    f->blames = facts.busy ? facts.busy->noun : NULL;
+    f->also = facts.children ? facts.children->noun : NULL;
+    add_figure(f, "share", f->share);
+    add_figure(f, "sleeps_per_s", facts.polling.per_s);
+    finding_applies(f, &facts, sizeof facts);
+}
+
+void tell_polls(const struct judgement *s, struct finding *f, struct text *words)
+{
+    const struct poll_facts *facts = f->facts;
+    add_polls(s, f->group, f->share, &facts->polling, &facts->path, words);
+    if (facts->children)
+        text_addf(words, " Its children: %s.", facts->children->noun);
+    if (facts->busy)
+        (void)add_meanwhile(s, facts->busy, &facts->sleeps, words, f);
+    if (!facts->of_pool)
+        text_addf(words, " %s", asks_remedy(facts->polling.asked));
+    if (!facts->busy)
+        add_look_at_arguments(s, f->group, &facts->polling, &facts->path, words);
+}
+
+void release_polls(void *facts)
+{
+    struct poll_facts *f = facts;
+    call_path_release(&f->path);
+    intervals_release(&f->sleeps);
 }
