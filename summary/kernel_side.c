@@ -4,7 +4,6 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "summary/mutual.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_doing.h"
 #include "summary/rule_words.h"
@@ -17,17 +16,9 @@ static const double named_part = 0.5;  /* of the waits for an address: then its 
 enum { MAX_SIDES = 16 };
 
 /* The other sides of the runs that end in one node. */
-struct side_sum {
-    char *what; /* two that read the same are one */
-    struct wait_side side;
-    pid_t waiter; /* the process */
-    int64_t ns;
-    int64_t named_ns; /* of it SIDE's process, or another one, is known */
-    bool many;        /* several processes of that name */
-    bool mixed;       /* of other names, too */
-};
 struct sides {
     struct side_sum items[MAX_SIDES];
+    char *what[MAX_SIDES]; /* two that read the same are one */
     size_t n;
     int64_t ns;
     struct map of_wait; /* index into ITEMS */
@@ -40,12 +31,14 @@ static size_t index_of(const struct judgement *s, struct sides *all, const struc
     size_t i = 0;
     text_addf(&what, "%d %d ", (int)side->thing, (int)side->blocker.kind);
     wait_side_add_what(&what, s->p, side, false);
-    while (i < all->n && !str_eq(all->items[i].what, what.s))
+    while (i < all->n && !str_eq(all->what[i], what.s))
         i++;
-    if (i < all->n || i == MAX_SIDES)
+    if (i < all->n || i == MAX_SIDES) {
         text_release(&what);
-    else
-        all->items[all->n++] = (struct side_sum){.what = what.s, .side = *side};
+        return i;
+    }
+    all->items[all->n] = (struct side_sum){.side = *side};
+    all->what[all->n++] = what.s;
     return i;
 }
 
@@ -83,7 +76,7 @@ static void add_run(const struct judgement *s, const struct profile_thread *t,
 static void release_sides(struct sides *all)
 {
     for (size_t i = 0; i < all->n; i++)
-        free(all->items[i].what);
+        free(all->what[i]);
     map_release(&all->of_wait);
 }
 
@@ -186,13 +179,17 @@ static const struct blocker *only_address(const struct profile *p, const struct 
     return first && !next && !side->more ? &first->blocker : NULL;
 }
 
-/* " 4711 (postgres) listens on port 5432.": where nobody was found at the other end. */
-static bool add_listener(const struct judgement *s, const struct side_sum *sum, struct text *words)
+/* Who listens at SUM's address, where nobody was found at the other end; NULL: nobody. */
+static const struct listener *listener_of(const struct judgement *s, const struct side_sum *sum)
 {
     const struct blocker *b = only_address(s->p, &sum->side);
-    const struct listener *l = b && !b->pid ? profile_listener(s->p, b) : NULL;
-    if (!l)
-        return false;
+    return b && !b->pid ? profile_listener(s->p, b) : NULL;
+}
+
+/* " 4711 (postgres) listens on port 5432." */
+static void add_listener(const struct judgement *s, const struct side_sum *sum,
+                         const struct listener *l, struct text *words)
+{
     text_addf(words, " %d (%s) ", l->pid, profile_text(s->p, l->name));
     if (l->n > 1)
         text_addf(words, "and %u other%s listen", l->n - 1, l->n > 2 ? "s" : "");
@@ -201,29 +198,54 @@ static bool add_listener(const struct judgement *s, const struct side_sum *sum, 
     text_addf(words, " on port %u", l->port);
     add_both(s, sum, l->pid, ":", words);
     text_add(words, ".");
-    return true;
 }
 
-bool add_kernel_side(const struct judgement *s, const struct thread_group *group, uint32_t node,
-                     bool named, struct text *words, struct finding *f)
+/* kernel_side_of(), but for what the other one does. */
+static struct kernel_side find_side(const struct judgement *s, const struct thread_group *group,
+                                    uint32_t node, bool named)
 {
+    struct kernel_side ret = {.told = false};
     struct sides all = {.n = 0};
     for (struct waits_at w = waits_at(s, group, node); waits_at_next(&w);)
         add_run(s, w.thread, w.run, &all);
     const struct side_sum *sum = heaviest(&all);
     /* A remote end's address is in the wait's name. */
     bool process = sum && blocker_is_process(&sum->side.blocker);
-    bool told = sum && wait_side_is_told(&sum->side) &&
-                (process || !named || sum->side.thing != THING_SOCKET);
-    if (told) {
-        text_addf(words, " %s wait%s for ", group->plural ? "They" : "It", verb_s(group));
-        add_other_side(s, sum, all.ns, words);
-        add_figure(f, "other_side_part", share_of(sum->ns, all.ns));
+    ret.told = sum && wait_side_is_told(&sum->side) &&
+               (process || !named || sum->side.thing != THING_SOCKET);
+    const struct side_sum *there = ret.told || named ? most_of(&all) : NULL; /* its call is named */
+    if (there) {
+        ret.sum = *there;
+        ret.all_ns = all.ns;
+        ret.listener = listener_of(s, there);
     }
-    const struct side_sum *there = told || named ? most_of(&all) : NULL; /* its call is named */
-    told |= there && add_listener(s, there, words);
     release_sides(&all);
-    return told;
+    return ret;
+}
+
+static bool is_known(const struct kernel_side *side)
+{
+    return side->told || side->listener;
+}
+
+static void add_side(const struct judgement *s, const struct thread_group *group,
+                     const struct kernel_side *side, struct text *words, struct finding *f)
+{
+    if (side->told) {
+        text_addf(words, " %s wait%s for ", group->plural ? "They" : "It", verb_s(group));
+        add_other_side(s, &side->sum, side->all_ns, words);
+        add_figure(f, "other_side_part", share_of(side->sum.ns, side->all_ns));
+    }
+    if (side->listener)
+        add_listener(s, &side->sum, side->listener, words);
+}
+
+bool add_kernel_side(const struct judgement *s, const struct thread_group *group, uint32_t node,
+                     bool named, struct text *words, struct finding *f)
+{
+    const struct kernel_side side = find_side(s, group, node, named);
+    add_side(s, group, &side, words, f);
+    return is_known(&side);
 }
 
 /* Sums up whom GROUP waits for at the other ends of connections, IDLE: while it polls for work.
@@ -254,7 +276,9 @@ static void add_peer(const struct judgement *s, const struct side_sum *sum, stru
     wait_side_add_what(words, s->p, &sum->side, false);
     add_both(s, sum, b ? b->pid : 0, ":", words);
     text_add(words, ".");
-    (void)add_listener(s, sum, words);
+    const struct listener *listener = listener_of(s, sum);
+    if (listener)
+        add_listener(s, sum, listener, words);
 }
 
 void add_loops_answer(const struct judgement *s, const struct thread_group *group,
@@ -339,18 +363,20 @@ static const struct thread_group *who_asks(const struct judgement *s,
     return n == 1 ? found : NULL;
 }
 
-void add_go_between(const struct judgement *s, const struct thread_group *group, uint32_t node,
-                    struct text *words, struct finding *f)
+const struct thread_group *go_between_of(const struct judgement *s,
+                                         const struct thread_group *group, uint32_t node)
+{
+    bool inside = is_unowned_wait(s->g->tree, node) || is_woken_inside(s, group, node);
+    return inside ? who_asks(s, group, node) : NULL;
+}
+
+void add_go_between(const struct judgement *s, const struct thread_group *found, struct text *words)
 {
     struct sides all = {.n = 0};
-    if (!is_unowned_wait(s->g->tree, node) && !is_woken_inside(s, group, node))
-        return;
-    const struct thread_group *found = who_asks(s, group, node);
     if (!found)
         return;
     text_addf(words, " Meanwhile %s wait%s for ", found->noun, verb_s(found));
     add_peer(s, peer_of(s, found, false, &all), words);
-    f->also = f->also ? f->also : found->noun;
     release_sides(&all);
 }
 
@@ -428,23 +454,57 @@ static struct partner partner_of(const struct judgement *s, const struct thread_
     return ret;
 }
 
+/* Sets of SIDE what the other one does while GROUP waits at NODE. */
+static void find_what_it_does(const struct judgement *s, const struct thread_group *group,
+                              uint32_t node, struct kernel_side *side)
+{
+    const struct partner other = partner_of(s, group, node, &side->waits);
+    if (!side->waits.n || !other.group || other.group == group || other.group->mixed ||
+        other.group->threads[0]->thread->process.ix == group->threads[0]->thread->process.ix)
+        return;
+    side->mutual = mutual_of(s, group, other.group, &side->waits);
+    if (other.one)
+        side->other = side->mutual.group ? side->mutual.group : other.group;
+}
+
+struct kernel_side kernel_side_of(const struct judgement *s, const struct thread_group *group,
+                                  uint32_t node)
+{
+    struct kernel_side ret = find_side(s, group, node, true);
+    if (is_known(&ret))
+        find_what_it_does(s, group, node, &ret);
+    return ret;
+}
+
+static void add_what(const struct judgement *s, const struct kernel_side *side, struct text *words,
+                     struct finding *f)
+{
+    if (side->other)
+        (void)add_meanwhile(s, side->other, &side->waits, words, f);
+    if (side->mutual.group)
+        add_mutual(&side->mutual, words);
+}
+
+void kernel_side_add(const struct judgement *s, const struct thread_group *group,
+                     const struct kernel_side *side, struct text *words, struct finding *f)
+{
+    add_side(s, group, side, words, f);
+    add_what(s, side, words, f);
+}
+
+void kernel_side_release(struct kernel_side *side)
+{
+    intervals_release(&side->waits);
+}
+
 void add_what_it_does(const struct judgement *s, const struct thread_group *group, uint32_t node,
                       struct text *words, struct finding *f)
 {
-    struct intervals waits = {0};
-    const struct partner other = partner_of(s, group, node, &waits);
-    if (waits.n && other.group && other.group != group && !other.group->mixed &&
-        other.group->threads[0]->thread->process.ix != group->threads[0]->thread->process.ix) {
-        const struct mutual m = mutual_of(s, group, other.group, &waits);
-        if (other.one) {
-            const struct thread_group *told = m.group ? m.group : other.group;
-            (void)add_meanwhile(s, told, &waits, words, f);
-            f->also = told->noun;
-        }
-        if (m.group)
-            add_mutual(&m, words);
-    }
-    intervals_release(&waits);
+    struct kernel_side side = {.told = false};
+    find_what_it_does(s, group, node, &side);
+    add_what(s, &side, words, f);
+    f->also = side.other ? side.other->noun : f->also;
+    kernel_side_release(&side);
 }
 
 /* Is who has what RUN of GROUP waits for known, and none of GROUP? */

@@ -56,6 +56,27 @@ int64_t rule_ways_to_waits_ns(const struct judgement *s, struct thread_group *gr
     return ns;
 }
 
+/* Is NODE a wait of CLASSES, 1 << enum wait_class, or on the way to one? */
+static bool is_of_wait(const struct call_tree *t, uint32_t node, unsigned classes)
+{
+    enum wait_class class = class_of_node(t, node);
+    return classes >> class & 1 ||
+           (class == CLASS_NONE && classes >> CLASS_ORDINARY & 1 && rule_is_way_to_wait(t, node));
+}
+
+int64_t rule_waits_in_function(const struct judgement *s, struct thread_group *group,
+                               unsigned classes, const struct call_path *path)
+{
+    const struct call_tree *t = s->g->tree;
+    uint32_t key = call_path_own_key(t, path->node);
+    int64_t ns = 0;
+    for (uint32_t node = 1; key && node <= call_tree_count(t); node++)
+        if (tally_self(&group->tally, node) > 0 && is_of_wait(t, node, classes) &&
+            call_path_own_key(t, node) == key)
+            ns += tally_self(&group->tally, node);
+    return max_i64(ns, path->ns);
+}
+
 bool rule_has_frame(const struct judgement *s, frame_test *test)
 {
     for (uint32_t id = 1; id <= view_frame_count(s->g->v); id++)

@@ -34,6 +34,10 @@ bool rule_path_in(const struct judgement *s, const struct profile_thread *thread
 bool rule_is_way_to_wait(const struct call_tree *t, uint32_t node);
 /* How long GROUP runs, or waits for a CPU, in functions that only wait. */
 int64_t rule_ways_to_waits_ns(const struct judgement *s, struct thread_group *group);
+/* How long GROUP is in waits of CLASSES, 1 << enum wait_class, and on its way to them, in the
+ * user's function that PATH is in, whoever calls that. */
+int64_t rule_waits_in_function(const struct judgement *s, struct thread_group *group,
+                               unsigned classes, const struct call_path *path);
 /* The heaviest path of the nodes in CLASS, of T's sums; false: none.  The caller releases it. */
 bool heaviest_in_class(struct tally *t, enum wait_class class, struct call_path *ret);
 

@@ -42,6 +42,8 @@ rule_judge rule_deadlock, rule_circular_wait;
 rule_tell tell_circle;
 /* rules_held.c */
 rule_judge rule_held;
+rule_tell tell_held;
+rule_release release_held;
 /* rules_starts.c */
 rule_judge rule_starts;
 rule_may rule_may_see_starts;
@@ -50,6 +52,7 @@ rule_judge rule_stuck;
 rule_tell tell_stuck;
 /* rules_standstill.c */
 rule_judge rule_stopped, rule_none_ran;
+rule_tell tell_stopped, tell_none_ran;
 /* rules_tasks.c */
 rule_judge rule_tasks;
 rule_may rule_may_see_tasks;
@@ -59,8 +62,12 @@ rule_judge rule_executor;
 rule_judge rule_exhausted;
 /* rules_uneven.c */
 rule_judge rule_uneven;
+/* rules_meanwhile.c */
+rule_judge rule_waits_meanwhile;
+rule_tell tell_waits_meanwhile;
+rule_release release_waits_meanwhile;
 /* rules_waits.c */
-rule_judge rule_waits_meanwhile, rule_waits, rule_waits_for_lock;
+rule_judge rule_waits, rule_waits_for_lock;
 /* rules_gil.c */
 rule_judge rule_gil;
 rule_tell tell_gil;

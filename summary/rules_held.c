@@ -29,7 +29,8 @@ static size_t place_of_holder(const struct judgement *s, const struct held_wait 
 }
 
 /* What the threads of W's holder do while those of GROUP wait so for them, each for its own waiters
- * only: the others of a group may wait, too.  T borrows what is returned, for release_held(). */
+ * only: the others of a group may wait, too.  T borrows what is returned, for
+ * release_tally_held(). */
 static struct intervals *tally_held(const struct judgement *s, const struct thread_group *group,
                                     const struct held_wait *w, struct tally *ret)
 {
@@ -52,28 +53,12 @@ static struct intervals *tally_held(const struct judgement *s, const struct thre
     return held;
 }
 
-static void release_held(struct intervals *held, const struct held_wait *w, struct tally *t)
+static void release_tally_held(struct intervals *held, const struct held_wait *w, struct tally *t)
 {
     tally_release(t);
     for (size_t i = 0; i < w->holder->n; i++)
         intervals_release(&held[i]);
     free(held);
-}
-
-/* ", which is then 94% in query > clock_nanosleep", of the thread that holds what is waited for.
- * Returns the node; 0: nothing is known, nor written. */
-static uint32_t add_holders_way(const struct held_wait *w, struct tally *t, struct text *words,
-                                struct finding *f)
-{
-    struct where where;
-    if (!where_of(t, &where))
-        return 0;
-    text_addf(words, ", which %s then ", w->holder->plural ? "are" : "is");
-    where_add(t->tree, &where, words);
-    add_figure(f, "holder_share", where_share(&where));
-    uint32_t node = where.node;
-    where_release(&where);
-    return node;
 }
 
 static void add_thing(const struct judgement *s, const struct held_wait *w, struct text *words)
@@ -97,50 +82,65 @@ static void add_gone(const struct judgement *s, const struct held_wait *w, struc
               w->gone.blocker.tid);
 }
 
-/* What the LAST holder waits for at NODE outside of the process, if it does; who is at the end. */
-static void add_end(const struct judgement *s, const struct thread_group *last, uint32_t node,
-                    struct text *words, struct finding *f)
-{
-    if (node && add_kernel_side(s, last, node, true, words, f))
-        add_what_it_does(s, last, node, words, f);
-    f->blames = f->also ? f->also : last->noun;
-}
+/* From a wait to the one that ends it. */
+struct held_facts {
+    struct call_path path;
+    struct held_wait links[MAX_CHAIN + 1]; /* each that of the one before's holder */
+    size_t n;
+    const struct thread_group *last; /* a holder; NULL: there is none, but one that is no thread */
+    struct where where;              /* what LAST does then, if it waits for no thread; N 0 */
+    struct kernel_side side;         /* for what it waits there */
+};
 
-/* The holder, its state meanwhile, and the thread that it waits for itself. */
-static void add_chain(const struct judgement *s, const struct thread_group *group,
-                      const struct held_wait *first, struct text *words, struct finding *f)
+/* The holder's state meanwhile, and the threads that it waits for itself. */
+static void find_chain(const struct judgement *s, const struct thread_group *group,
+                       struct held_facts *facts)
 {
     const struct thread_group *seen[MAX_CHAIN + 1] = {group};
-    struct held_wait w = *first;
-    uint32_t node = 0;
     bool waits_on = true;
-    for (size_t depth = 1; waits_on; depth++) {
-        const struct held_wait here = w;
+    while (waits_on) {
+        const struct held_wait *here = &facts->links[facts->n - 1];
         struct tally t;
-        struct intervals *held = tally_held(s, seen[depth - 1], &here, &t);
+        struct intervals *held = tally_held(s, seen[facts->n - 1], here, &t);
         struct held_wait next = held_wait_in(s, &t, HELD_LOCKS | HELD_JOINS);
-        bool explained = held_wait_is_explained(w.holder, &next) && next.ns > t.all_ns / 2;
+        bool explained = held_wait_is_explained(here->holder, &next) && next.ns > t.all_ns / 2;
         bool gone = explained && held_wait_is_gone(&next);
         waits_on = explained && next.holder && !gone;
-        for (size_t i = 0; i < depth && waits_on; i++)
+        for (size_t i = 0; i < facts->n && waits_on; i++)
             waits_on = seen[i] != next.holder;
-        if (gone) {
-            text_addf(words, ", which wait%s", verb_s(w.holder));
-            add_gone(s, &next, words);
-        } else if (!waits_on || depth == MAX_CHAIN) {
-            node = add_holders_way(&w, &t, words, f);
-            waits_on = false;
-        } else {
-            text_addf(words, ", which wait%s", verb_s(w.holder));
-            add_thing(s, &next, words);
-            seen[depth] = w.holder;
-            w = next;
-        }
-        release_held(held, &here, &t);
+        waits_on &= facts->n < MAX_CHAIN;
+        facts->last = here->holder;
+        if (!gone && !waits_on)
+            (void)where_of(&t, &facts->where);
+        release_tally_held(held, here, &t);
+        seen[facts->n] = facts->last;
+        if (gone || waits_on)
+            facts->links[facts->n++] = next;
+    }
+    if (facts->where.node)
+        facts->side = kernel_side_of(s, facts->last, facts->where.node);
+}
+
+/* ", which waits for a mutex held by b, which is then 94% in query > clock_nanosleep." */
+static void add_chain(const struct judgement *s, const struct held_facts *facts, struct text *words,
+                      struct finding *f)
+{
+    add_thing(s, &facts->links[0], words);
+    for (size_t i = 1; i < facts->n; i++) {
+        text_addf(words, ", which wait%s", verb_s(facts->links[i - 1].holder));
+        if (held_wait_is_gone(&facts->links[i]))
+            add_gone(s, &facts->links[i], words);
+        else
+            add_thing(s, &facts->links[i], words);
+    }
+    if (facts->where.n) {
+        text_addf(words, ", which %s then ", facts->last->plural ? "are" : "is");
+        where_add(s->g->tree, &facts->where, words);
+        add_figure(f, "holder_share", where_share(&facts->where));
     }
     text_add(words, ".");
-    add_end(s, w.holder, node, words, f);
-    (void)add_slow_code_of(s, w.holder, words, f);
+    kernel_side_add(s, facts->last, &facts->side, words, f);
+    (void)add_slow_code_of(s, facts->last, words, f);
 }
 
 /* Is RUN a wait for what W's holder has? */
@@ -189,39 +189,49 @@ static bool is_of_kinds(const struct call_tree *t, uint32_t node, const void *ki
     return *(const unsigned *)kinds >> call_tree_node(t, node).futex & 1;
 }
 
-static void write_words(const struct judgement *s, struct thread_group *group,
-                        const struct held_wait *w, struct finding *f)
-{
-    struct text words = {0};
-    struct call_path path;
-    double share = share_of(w->ns, group->wall_ns);
-    if (!call_path_of_nodes(&group->tally, is_of_kinds, &w->kinds, &path))
-        return;
-    add_opening_part(group, "wait", share, share_of(path.ns, group->wall_ns), &words);
-    text_add(&words, " ");
-    add_place(&words, &path);
-    text_add(&words, ",");
-    if (held_wait_is_gone(w)) {
-        add_gone(s, w, &words);
-        text_add(&words, ".");
-    } else {
-        add_thing(s, w, &words);
-        add_chain(s, group, w, &words, f);
-        add_wakes(s, group, w, &words, f);
-        add_meaning(s, path.node, &words);
-        f->also = w->holder->noun;
-    }
-    add_figure(f, "held_part", share_of(max_i64(w->holder_ns, w->gone_ns), w->ns));
-    f->words = words.s;
-    f->unless = "stalls"; /* where that comes first, it tells of the same wait */
-    call_path_release(&path);
-}
-
 void rule_held(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
-    const struct group_facts *facts = facts_about(s, group);
-    f->share = share_of(facts->held.ns, group->wall_ns);
+    const struct group_facts *about = facts_about(s, group);
+    const struct held_wait *w = &about->held;
+    struct held_facts facts = {.links = {*w}, .n = 1};
+    f->share = share_of(w->ns, group->wall_ns);
     add_figure(f, "share", f->share);
-    if (facts->holder_told)
-        write_words(s, group, &facts->held, f);
+    if (!about->holder_told ||
+        !call_path_of_nodes(&group->tally, is_of_kinds, &w->kinds, &facts.path))
+        return;
+    if (!held_wait_is_gone(w)) {
+        find_chain(s, group, &facts);
+        f->blames = facts.side.other ? facts.side.other->noun : facts.last->noun;
+        f->also = w->holder->noun;
+    }
+    f->unless = "stalls"; /* where that comes first, it tells of the same wait */
+    add_figure(f, "held_part", share_of(max_i64(w->holder_ns, w->gone_ns), w->ns));
+    finding_applies(f, &facts, sizeof facts);
+}
+
+void tell_held(const struct judgement *s, struct finding *f, struct text *words)
+{
+    const struct held_facts *facts = f->facts;
+    const struct held_wait *w = &facts->links[0];
+    add_opening_part(f->group, "wait", f->share, share_of(facts->path.ns, f->group->wall_ns),
+                     words);
+    text_add(words, " ");
+    add_place(words, &facts->path);
+    text_add(words, ",");
+    if (held_wait_is_gone(w)) {
+        add_gone(s, w, words);
+        text_add(words, ".");
+        return;
+    }
+    add_chain(s, facts, words, f);
+    add_wakes(s, f->group, w, words, f);
+    add_meaning(s, facts->path.node, words);
+}
+
+void release_held(void *facts)
+{
+    struct held_facts *f = facts;
+    call_path_release(&f->path);
+    where_release(&f->where);
+    kernel_side_release(&f->side);
 }

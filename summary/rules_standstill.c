@@ -175,34 +175,30 @@ static size_t find_halted(const struct judgement *s, struct halted *ret, size_t 
     return n;
 }
 
-static size_t add_waits(const struct judgement *s, bool *ret_known, struct text *words,
-                        struct finding *f);
+struct stopped_facts {
+    struct halted first[2];
+    size_t n;   /* processes */
+    bool still; /* nobody else runs, and whom the user misses is not stopped */
+};
 
 void rule_stopped(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
-    struct halted first[2] = {{.ns = 0}};
+    struct stopped_facts facts = {.n = 0};
     struct ran ran = who_ran(s);
-    bool known;
     (void)group;
-    size_t n = find_halted(s, first, 2);
-    add_figure(f, "stopped", (double)n);
-    if (!n || !is_exact_at_end(s->p, LEAST_STOPPED_NS))
+    facts.n = find_halted(s, facts.first, 2);
+    add_figure(f, "stopped", (double)facts.n);
+    if (!facts.n || !is_exact_at_end(s->p, LEAST_STOPPED_NS))
         return;
-    struct text words = {0};
-    add_halted(s, first, &words);
-    if (n == 2)
-        text_addf(&words, " %d is stopped, too.", profile_see_process(s->p, first[1].process)->pid);
-    else if (n > 2)
-        text_addf(&words, " %zu more processes are stopped, too.", n - 1);
     bool leads = s->lead && is_halted_group(s, s->lead);
-    if (is_standstill(s, &ran) && !leads)
-        (void)add_waits(s, &known, &words, f);
-    add_figure(f, "seconds", (double)first->ns / NS_PER_S);
-    if (leads || is_standstill(s, &ran)) {
+    bool still = is_standstill(s, &ran);
+    facts.still = still && !leads;
+    if (leads || still) {
         f->kind = FINDING_VERDICT;
         f->share = 1;
     }
-    f->words = words.s;
+    add_figure(f, "seconds", (double)facts.first->ns / NS_PER_S);
+    finding_applies(f, &facts, sizeof facts);
 }
 
 /* ---- nobody ran ---- */
@@ -294,6 +290,20 @@ static size_t add_waits(const struct judgement *s, bool *ret_known, struct text 
         threads += groups[i]->n_threads;
     }
     return threads;
+}
+
+void tell_stopped(const struct judgement *s, struct finding *f, struct text *words)
+{
+    const struct stopped_facts *facts = f->facts;
+    bool known;
+    add_halted(s, facts->first, words);
+    if (facts->n == 2)
+        text_addf(words, " %d is stopped, too.",
+                  profile_see_process(s->p, facts->first[1].process)->pid);
+    else if (facts->n > 2)
+        text_addf(words, " %zu more processes are stopped, too.", facts->n - 1);
+    if (facts->still)
+        (void)add_waits(s, &known, words, f);
 }
 
 /* Does NODE wait for the result of a task that its pool may have lost? */
@@ -401,42 +411,58 @@ static bool main_serves(const struct judgement *s)
     return main && s->lead != main && !joins && !sleeps;
 }
 
+struct none_ran_facts {
+    struct ran ran;
+    size_t hanging; /* groups; 0: all wait for work */
+};
+
 void rule_none_ran(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
+    struct none_ran_facts facts = {who_ran(s), .hanging = 0};
     struct thread_group *first;
-    struct ran ran = who_ran(s);
-    bool known = false;
     (void)group;
-    add_figure(f, "ran_share", ran.share);
-    if (!is_standstill(s, &ran) || main_serves(s))
+    add_figure(f, "ran_share", facts.ran.share);
+    if (!is_standstill(s, &facts.ran) || main_serves(s))
         return;
-    struct text words = {0};
-    add_who(s, &ran, &words);
     if (all_wait_for_work(s)) {
-        text_add(&words, ran.threads == 1 ? ": it waits for work." : ": all wait for work.");
         f->kind = FINDING_SLEEPS;
-        f->share = 1;
-        f->words = words.s;
-        return;
+    } else {
+        facts.hanging = list_hanging(s, &first, 1);
+        /* Where the meaning of a sleep is known, rule_waits() says more. */
+        if (!facts.hanging ||
+            (meaning_of(s->g->tree, first->paths[0].node) &&
+             call_tree_node(s->g->tree, first->paths[0].node).futex != FUTEX_JOIN))
+            return;
     }
-    size_t n = list_hanging(s, &first, 1);
-    /* Where the meaning of a sleep is known, rule_waits() says more. */
-    if (!n || (meaning_of(s->g->tree, first->paths[0].node) &&
-               call_tree_node(s->g->tree, first->paths[0].node).futex != FUTEX_JOIN)) {
-        text_release(&words);
-        return;
-    }
-    text_add(&words, ".");
-    size_t told = add_waits(s, &known, &words, f);
     f->share = 1;
+    finding_applies(f, &facts, sizeof facts);
+}
+
+/* Who hangs, N groups, and why, as far as that is known. */
+static void add_all_hanging(const struct judgement *s, size_t n, struct text *words,
+                            struct finding *f)
+{
+    bool known = false;
+    size_t told = add_waits(s, &known, words, f);
     if (n > MOST_TOLD)
-        text_addf(&words, " %zu more group%s of threads wait%s elsewhere.", n - MOST_TOLD,
+        text_addf(words, " %zu more group%s of threads wait%s elsewhere.", n - MOST_TOLD,
                   n - MOST_TOLD == 1 ? "" : "s", n - MOST_TOLD == 1 ? "s" : "");
-    bool lost = add_lost_result(s, &words);
-    if (!lost && !known)
-        text_addf(&words, " Whom %s for could not be read: idle or stuck cannot be told from here.",
+    if (add_lost_result(s, words))
+        return;
+    if (!known)
+        text_addf(words, " Whom %s for could not be read: idle or stuck cannot be told from here.",
                   told > 1 ? "they wait" : "it waits");
-    if (!lost)
-        add_starved_pool(s, &words);
-    f->words = words.s;
+    add_starved_pool(s, words);
+}
+
+void tell_none_ran(const struct judgement *s, struct finding *f, struct text *words)
+{
+    const struct none_ran_facts *facts = f->facts;
+    add_who(s, &facts->ran, words);
+    if (facts->hanging) {
+        text_add(words, ".");
+        add_all_hanging(s, facts->hanging, words, f);
+    } else {
+        text_add(words, facts->ran.threads == 1 ? ": it waits for work." : ": all wait for work.");
+    }
 }

@@ -1,8 +1,6 @@
-/* Rules about waits for others: with the thread that is busy meanwhile, or without. */
+/* Rules about long waits that nothing explains. */
 #include <stdlib.h>
 
-#include "base/alloc.h"
-#include "base/minmax.h"
 #include "summary/commands.h"
 #include "summary/delays.h"
 #include "summary/group_facts.h"
@@ -11,13 +9,11 @@
 #include "summary/known.h"
 #include "summary/leader.h"
 #include "summary/lockstep.h"
-#include "summary/meanwhile.h"
 #include "summary/polling.h"
 #include "summary/returns.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_doing.h"
 #include "summary/rule_words.h"
-#include "summary/slow_code.h"
 #include "summary/where.h"
 
 static const double most_share = 0.95; /* that is as good as all */
@@ -28,184 +24,7 @@ static const double idle_leader = 0.75; /* of its time: the rest takes requests,
 static const double imports_much = 0.3; /* of the time of processes that another one starts */
 enum { MOST_KINDS = 2 };                /* of others that are told */
 
-/* ---- meanwhile ---- */
-
-/* Is NODE a wait of CLASSES, 1 << enum wait_class, or on the way to one? */
-static bool is_of_wait(const struct call_tree *t, uint32_t node, unsigned classes)
-{
-    enum wait_class class = class_of_node(t, node);
-    return classes >> class & 1 ||
-           (class == CLASS_NONE && classes >> CLASS_ORDINARY & 1 && rule_is_way_to_wait(t, node));
-}
-
-/* How long GROUP is in waits of CLASSES, and on its way to them, in the user's function that PATH
- * is in, whoever calls that. */
-static int64_t waits_in_function(const struct judgement *s, struct thread_group *group,
-                                 unsigned classes, const struct call_path *path)
-{
-    const struct call_tree *t = s->g->tree;
-    uint32_t key = call_path_own_key(t, path->node);
-    int64_t ns = 0;
-    for (uint32_t node = 1; key && node <= call_tree_count(t); node++)
-        if (tally_self(&group->tally, node) > 0 && is_of_wait(t, node, classes) &&
-            call_path_own_key(t, node) == key)
-            ns += tally_self(&group->tally, node);
-    return max_i64(ns, path->ns);
-}
-
-/* The same where PATH is all of it; else PATH's own time. */
-static int64_t waits_on_path(const struct judgement *s, struct thread_group *group,
-                             unsigned classes, const struct call_path *path)
-{
-    const struct call_tree *t = s->g->tree;
-    uint32_t key = call_path_own_key(t, path->node);
-    int64_t others_ns = -path->ns;
-    for (uint32_t node = 1; key && node <= call_tree_count(t); node++)
-        if (classes >> class_of_node(t, node) & 1 && call_path_own_key(t, node) == key)
-            others_ns += tally_self(&group->tally, node);
-    bool alone = share_of(others_ns, group->wall_ns) < 1 - most_share;
-    return alone ? waits_in_function(s, group, classes, path) : path->ns;
-}
-
-/* " for an rwlock,": what the wait at NODE is for where its place does not say so. */
-static void add_lock(const struct judgement *s, uint32_t node, struct text *words)
-{
-    enum futex_kind kind = call_tree_node(s->g->tree, node).futex;
-    if (kind == FUTEX_LOCK || kind == FUTEX_RWLOCK)
-        text_add(words, kind == FUTEX_LOCK ? " for a lock," : " for an rwlock,");
-}
-
-/* "main waits 79% of its time in Worker::sync, called from f a.py:3." or "…, 48% of it in …" */
-static void add_wait(const struct judgement *s, struct thread_group *group, double share,
-                     unsigned classes, const struct call_path *path, struct text *words)
-{
-    int64_t here_ns = waits_in_function(s, group, classes, path);
-    add_opening_part(group, "wait", share, share_of(here_ns, group->wall_ns), words);
-    add_lock(s, path->node, words);
-    text_add(words, " ");
-    if ((double)path->ns < most_share * (double)here_ns)
-        add_place_longest(words, path);
-    else
-        add_place(words, path);
-    text_add(words, ".");
-}
-
-/* The classes of GROUP's waits that are for others.  A thread that was woken and then waits for the
- * GIL still waits for the threads that run meanwhile.  Where most of the waiting is for the GIL,
- * rule_gil() says so. */
-static unsigned waits_for_others(const struct judgement *s, struct thread_group *group,
-                                 int64_t *ret_ns)
-{
-    int64_t ordinary_ns = group->class_ns[CLASS_ORDINARY];
-    int64_t gil_ns = group->class_ns[CLASS_GIL];
-    bool both = gil_ns < ordinary_ns;
-    *ret_ns = ordinary_ns + (both ? gil_ns : 0) + rule_ways_to_waits_ns(s, group);
-    return 1U << CLASS_ORDINARY | (both ? 1U << CLASS_GIL : 0);
-}
-
-/* Is GROUP, which waits at NODE, kept from its work?  The leader is, if it waits for one of its own
- * process.  A helper with nothing to do waits, too, but for a condition, or it hardly ever ran, as
- * a child that is asked through a pipe.  A main thread is not, if it only looks after those who
- * lead. */
-static bool is_kept(const struct judgement *s, const struct thread_group *group, uint32_t node)
-{
-    static const unsigned locks = 1U << FUTEX_UNKNOWN | 1U << FUTEX_LOCK | 1U << FUTEX_RWLOCK;
-    const struct call_node at = call_tree_node(s->g->tree, node);
-    bool works = share_of(group->cpu_ns, group->wall_ns) >= works_share;
-    if (group->threads[0]->thread->main)
-        return group == s->lead || (group->n == 1 && !group->leads && works);
-    bool futex = at.frame->call && str_starts(at.frame->call, "futex");
-    bool lock = locks >> at.futex & 1;
-    return s->lead && !s->lead->leads && futex && (lock || group == s->lead);
-}
-
-/* Does RUN wait for whoever comes, as a server for its clients, or for another machine? */
-static bool is_for_outside(const struct judgement *s, const struct run *run)
-{
-    static const unsigned anybody = 1U << BLOCKER_LISTENER | 1U << BLOCKER_CLIENT;
-    if (run->state != RUN_BLOCKED)
-        return false;
-    if (holders_is_remote(s->holders, run->at))
-        return true;
-    if (!holders_is_for(s->holders, run->at, anybody))
-        return false;
-    const struct blocker *b = &holders_side(s->holders, run->at)->blocker;
-    return !b->pid && b->net != NET_UDP; /* it sends to a client, or asked for a datagram */
-}
-
-/* Does GROUP for most of its waits of NS?  What others do meanwhile keeps it from nothing. */
-static bool waits_for_outside(const struct judgement *s, const struct thread_group *group,
-                              int64_t ns)
-{
-    int64_t outside_ns = 0;
-    for (size_t i = 0; i < group->n; i++) {
-        const struct profile_thread *t = group->threads[i]->thread;
-        for (size_t k = 0; k < t->n_runs; k++)
-            outside_ns += is_for_outside(s, &t->runs[k]) ? t->runs[k].weights.wall_ns : 0;
-    }
-    return outside_ns > ns / 2;
-}
-
-/* ": 75% of main's time ends there.", of a GROUP that waits for SHARE of its time, for the PART of
- * that which was told; nothing where that is all of it. */
-static void add_of_all(const struct thread_group *group, double share, double part,
-                       struct text *words, struct finding *f)
-{
-    if (part <= 0 || part >= most_share)
-        return;
-    text_truncate(words, words->len - 1); /* the full stop */
-    text_add(words, ": ");
-    add_percent(words, share * part);
-    add_figure(f, "ends_share", share * part);
-    text_addf(words, group->plural ? " of the time of %s ends there." : " of %s's time ends there.",
-              group->noun);
-}
-
-/* Does GROUP wait for locks more than for anything else, and was their holder read? */
-static bool mostly_waits_for_one(const struct judgement *s, const struct thread_group *group)
-{
-    const struct group_facts *facts = facts_about(s, group);
-    return facts->locks_held == HELD_BY_ONE &&
-           facts->locks.ns >= group->class_ns[CLASS_ORDINARY] / 2;
-}
-
-void rule_waits_meanwhile(const struct judgement *s, struct thread_group *group, struct finding *f)
-{
-    int64_t ns = 0;
-    unsigned classes = waits_for_others(s, group, &ns);
-    double share = share_of(ns, group->wall_ns);
-    struct call_path path;
-    add_figure(f, "share", share);
-    f->share = share;
-    if (share < long_wait || mostly_waits_for_one(s, group) || facts_about(s, group)->holder_told ||
-        !heaviest_in_class(&group->tally, CLASS_ORDINARY, &path))
-        return;
-    struct intervals waits = intervals_of(s, group->threads[0]->thread, classes);
-    struct meanwhile m = {0};
-    if (is_kept(s, group, path.node) && !waits_for_outside(s, group, ns))
-        m = rule_meanwhile_of(s, group, classes);
-    struct thread_group *busy = m.busy;
-    add_figure(f, "candidates", (double)m.candidates);
-    if (busy) {
-        struct text words = {0};
-        add_wait(s, group, share, classes, &path, &words);
-        add_meaning(s, path.node, &words);
-        add_kept_loop(s, group, path.node, &words);
-        (void)add_kernel_side(s, group, path.node, false, &words, f);
-        add_delay(s, group, path.node, &words, f);
-        add_of_all(group, share, add_meanwhile(s, busy, &waits, &words, f), &words, f);
-        (void)add_slow_code_of(s, busy, &words, f);
-        add_figure(f, "busy_part", m.part);
-        f->told_share = share * m.part;
-        f->words = words.s;
-        f->blames = busy->noun;
-        f->unless = "uneven"; /* that tells more of the one that is busy */
-    }
-    intervals_release(&waits);
-    call_path_release(&path);
-}
-
-/* ---- nobody can be named ---- */
+/* ---- what the others do ---- */
 
 /* Does GROUP mostly wait for somebody to wake it? */
 static bool is_to_be_woken(const struct judgement *s, const struct thread_group *group)
@@ -363,6 +182,14 @@ static bool is_epoll(const struct call_tree *t, uint32_t node, const void *unuse
     return f->kind == SHOWN_WAIT && f->wait == WAIT_CALL && str_starts(f->call, "epoll_");
 }
 
+static void add_who_asks(const struct judgement *s, const struct thread_group *group, uint32_t node,
+                         struct text *words, struct finding *f)
+{
+    const struct thread_group *found = go_between_of(s, group, node);
+    add_go_between(s, found, words);
+    f->also = !f->also && found ? found->noun : f->also;
+}
+
 /* The other side of the wait that PATH ends in, as far as it is known. */
 static void add_other_side(const struct judgement *s, struct thread_group *group,
                            const struct call_path *path, struct text *words, struct finding *f)
@@ -390,11 +217,11 @@ static void add_other_side(const struct judgement *s, struct thread_group *group
         bool inside = others_of(s, group, true, 0, NULL, 0) > 0;
         add_others(s, group, inside, times_woken(s, group, path->node), words, f);
         if (!inside)
-            add_go_between(s, group, path->node, words, f);
+            add_who_asks(s, group, path->node, words, f);
     } else if (waits_for_sqlite(s->g->tree, path->node)) {
         add_others_meanwhile(s, group, words, f);
     } else {
-        add_go_between(s, group, path->node, words, f);
+        add_who_asks(s, group, path->node, words, f);
     }
 }
 
@@ -612,6 +439,21 @@ static void add_second_wait(struct thread_group *group, enum wait_class class, s
     add_way(words, &path);
     text_add(words, ".");
     call_path_release(&path);
+}
+
+/* How long GROUP waits in the user's function that PATH is in, if that is PATH or on the way to it;
+ * else PATH's own time. */
+static int64_t waits_on_path(const struct judgement *s, struct thread_group *group,
+                             unsigned classes, const struct call_path *path)
+{
+    const struct call_tree *t = s->g->tree;
+    uint32_t key = call_path_own_key(t, path->node);
+    int64_t others_ns = -path->ns;
+    for (uint32_t node = 1; key && node <= call_tree_count(t); node++)
+        if (classes >> class_of_node(t, node) & 1 && call_path_own_key(t, node) == key)
+            others_ns += tally_self(&group->tally, node);
+    bool alone = share_of(others_ns, group->wall_ns) < 1 - most_share;
+    return alone ? rule_waits_in_function(s, group, classes, path) : path->ns;
 }
 
 /* "main waits 60% of its time, 40% in ask a.py:20 > recvfrom socket." and for whom, in CLASS. */
