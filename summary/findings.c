@@ -165,9 +165,15 @@ static const struct rule {
      .kind = FINDING_DESCRIBES},
     {.key = "waits",
      .judge = rule_waits,
+     .tell = tell_waits,
+     .release = release_waits,
      .causes = WAITS | OF(TIMER) | OF(DEVICE) | OF(PAGE) | OF(UNKNOWN),
      .kind = FINDING_DESCRIBES},
-    {.key = "waits_lock", .judge = rule_waits_for_lock, .causes = OF(LOCK)},
+    {.key = "waits_lock",
+     .judge = rule_waits_for_lock,
+     .tell = tell_waits,
+     .release = release_waits,
+     .causes = OF(LOCK)},
     {.key = "computes", .judge = rule_computes, .causes = COMPUTING, .kind = FINDING_DESCRIBES},
 };
 enum { N_RULES = sizeof rules / sizeof *rules, OWN_FINDINGS = 2 };

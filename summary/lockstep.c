@@ -1,7 +1,9 @@
 #include "summary/lockstep.h"
 
 #include <math.h>
+#include <stdlib.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/minmax.h"
 #include "base/share.h"
@@ -12,7 +14,7 @@
 /* How much better two threads' times agree than by chance: Cohen's kappa, 1 where they always do.
  * Jacob Cohen, "A coefficient of agreement for nominal scales", 1960. */
 static const double least_agreement = 0.8;
-static const double turns = -0.6; /* two that hardly ever work, or wait, at the same time */
+static const double in_turn = -0.6; /* two that hardly ever work, or wait, at the same time */
 enum { LEAST_TIMES = 3, GAP_NS = 30 * NS_PER_MS }; /* what is shorter is no time of its own */
 
 static bool is_unowned(const struct call_tree *t, uint32_t node, const void *unused)
@@ -109,87 +111,120 @@ static bool take_turns(const struct judgement *s, const struct profile_thread *t
     if (here->n < LEAST_TIMES || !all_ns)
         return false;
     struct intervals there = waits_of(s, other);
-    bool ret = agreement(here, &there, all_ns) <= turns;
+    bool ret = agreement(here, &there, all_ns) <= in_turn;
     intervals_release(&there);
     return ret;
 }
 
-static void add_advice(const struct thread_group *group, const struct thread_group *other,
-                       struct text *words)
+static void add_found(struct lockstep *all, struct thread_group *group,
+                      const struct call_path *path, bool turns)
 {
-    text_addf(words,
-              ": %s and %s take turns. A longer queue, or work asked for ahead, lets both work at "
-              "the same time.",
-              group->noun, other->noun);
+    all->items = array_reserve(all->items, &all->capacity, all->n + 1, sizeof *all->items);
+    all->items[all->n++] = (struct lockstep_other){group, *path, turns};
 }
 
-static void add_group(const struct judgement *s, const struct thread_group *group,
-                      const struct intervals *here, struct thread_group *other, struct text *words,
-                      struct finding *f)
+/* Adds OTHER, which waits while GROUP's thread does not wait HERE. */
+static void find_group(const struct judgement *s, const struct thread_group *group,
+                       const struct intervals *here, struct thread_group *other,
+                       struct lockstep *ret)
 {
     struct call_path path;
     if (!call_path_of_nodes(&other->tally, is_unowned, NULL, &path))
         return;
-    text_addf(words, " Meanwhile, and hardly at other times, %s wait%s ", other->noun,
-              verb_s(other));
-    add_place(words, &path);
-    text_add(words, ", ");
-    add_percent(words, share_of(path.ns, other->wall_ns));
-    text_addf(words, " of %s time", possessive(other));
-    if (other->n == 1 && take_turns(s, group->threads[0]->thread, here, other->threads[0]->thread))
-        add_advice(group, other, words);
-    else
-        text_addf(words, ": %s has, or makes, what %s.", group->noun,
-                  other->plural ? "they need" : "it needs");
-    f->also = f->also ? f->also : other->noun;
-    call_path_release(&path);
+    bool turns =
+        other->n == 1 && take_turns(s, group->threads[0]->thread, here, other->threads[0]->thread);
+    add_found(ret, other, &path, turns);
 }
 
-/* " reader waits 47% of its time in put a.py:7 > condition: main and reader take turns. …", of the
- * first single thread of GROUP's process that does.  GROUP is one thread, which waits HERE. */
-static void add_turns(const struct judgement *s, const struct thread_group *group,
-                      const struct intervals *here, struct text *words, struct finding *f)
+/* Adds the first single thread of GROUP's process that takes turns with GROUP's, which waits
+ * HERE. */
+static void find_turns(const struct judgement *s, const struct thread_group *group,
+                       const struct intervals *here, struct lockstep *ret)
 {
     const struct profile_thread *t = group->threads[0]->thread;
     struct call_path path;
-    for (size_t i = 0; i < s->g->n; i++) {
+    for (size_t i = 0; i < s->g->n && !ret->n; i++) {
         struct thread_group *other = &s->g->items[i];
         const struct profile_thread *o = other->threads[0]->thread;
-        if (other == group || other->mixed || other->idle || other->n > 1 || o->n_folded ||
-            o->process.ix != t->process.ix || !take_turns(s, t, here, o) ||
-            !call_path_of_nodes(&other->tally, is_unowned, NULL, &path))
-            continue;
-        text_addf(words, " %s waits ", other->noun);
-        add_percent(words, share_of(path.ns, other->wall_ns));
-        text_add(words, " of its time ");
-        add_place(words, &path);
-        add_advice(group, other, words);
-        f->also = f->also ? f->also : other->noun;
-        call_path_release(&path);
-        return;
+        if (other != group && !other->mixed && !other->idle && other->n == 1 && !o->n_folded &&
+            o->process.ix == t->process.ix && take_turns(s, t, here, o) &&
+            call_path_of_nodes(&other->tally, is_unowned, NULL, &path))
+            add_found(ret, other, &path, true);
     }
 }
 
-void add_lockstep(const struct judgement *s, const struct thread_group *group, uint32_t node,
-                  struct text *words, struct finding *f)
+struct lockstep lockstep_of(const struct judgement *s, const struct thread_group *group,
+                            uint32_t node)
 {
+    struct lockstep ret = {.n = 0};
     const struct profile_thread *t = group->threads[0]->thread;
     uint32_t key = call_path_own_key(s->g->tree, node);
     if (!key || group->n > 1 || t->n_folded || profile_time_step_ns(s->p) > 0)
-        return;
+        return ret;
     struct intervals busy = times_in(s, t, key);
     struct intervals here = waits_of(s, t);
-    size_t before = words->len;
     double share = share_of(intervals_ns(&busy), group->wall_ns);
     for (size_t i = 0; i < s->g->n && busy.n >= LEAST_TIMES; i++) {
         struct thread_group *other = &s->g->items[i];
         if (other != group && !other->mixed &&
             other->threads[0]->thread->process.ix == t->process.ix && may_agree(s, other, share) &&
             waits_meanwhile(s, other, &busy, group->wall_ns))
-            add_group(s, group, &here, other, words, f);
+            find_group(s, group, &here, other, &ret);
     }
-    if (words->len == before)
-        add_turns(s, group, &here, words, f);
+    ret.agrees = ret.n > 0;
+    if (!ret.n)
+        find_turns(s, group, &here, &ret);
     intervals_release(&busy);
     intervals_release(&here);
+    return ret;
+}
+
+static void add_place_of(const struct lockstep_other *other, bool agrees, struct text *words)
+{
+    double share = share_of(other->path.ns, other->group->wall_ns);
+    text_addf(words, agrees ? " Meanwhile, and hardly at other times, %s wait%s " : " %s wait%s ",
+              other->group->noun, verb_s(other->group));
+    if (agrees) {
+        add_place(words, &other->path);
+        text_add(words, ", ");
+    }
+    add_percent(words, share);
+    text_addf(words, " of %s time", possessive(other->group));
+    if (!agrees) {
+        text_add(words, " ");
+        add_place(words, &other->path);
+    }
+}
+
+void lockstep_add(const struct lockstep *all, const struct thread_group *group, struct text *words)
+{
+    for (size_t i = 0; i < all->n; i++) {
+        const struct lockstep_other *other = &all->items[i];
+        add_place_of(other, all->agrees, words);
+        if (other->turns)
+            text_addf(words,
+                      ": %s and %s take turns. A longer queue, or work asked for ahead, lets both "
+                      "work at the same time.",
+                      group->noun, other->group->noun);
+        else
+            text_addf(words, ": %s has, or makes, what %s.", group->noun,
+                      other->group->plural ? "they need" : "it needs");
+    }
+}
+
+void lockstep_release(struct lockstep *all)
+{
+    for (size_t i = 0; i < all->n; i++)
+        call_path_release(&all->items[i].path);
+    free(all->items);
+    *all = (struct lockstep){.n = 0};
+}
+
+void add_lockstep(const struct judgement *s, const struct thread_group *group, uint32_t node,
+                  struct text *words, struct finding *f)
+{
+    struct lockstep all = lockstep_of(s, group, node);
+    lockstep_add(&all, group, words);
+    f->also = !f->also && all.n ? all.items[0].group->noun : f->also;
+    lockstep_release(&all);
 }

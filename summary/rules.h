@@ -68,6 +68,8 @@ rule_tell tell_waits_meanwhile;
 rule_release release_waits_meanwhile;
 /* rules_waits.c */
 rule_judge rule_waits, rule_waits_for_lock;
+rule_tell tell_waits;
+rule_release release_waits;
 /* rules_gil.c */
 rule_judge rule_gil;
 rule_tell tell_gil;

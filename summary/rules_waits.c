@@ -1,20 +1,17 @@
 /* Rules about long waits that nothing explains. */
-#include <stdlib.h>
-
 #include "summary/commands.h"
 #include "summary/delays.h"
 #include "summary/group_facts.h"
 #include "summary/heaviest_paths.h"
-#include "summary/kernel_side.h"
 #include "summary/known.h"
 #include "summary/leader.h"
 #include "summary/lockstep.h"
+#include "summary/other_groups.h"
 #include "summary/polling.h"
 #include "summary/returns.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_doing.h"
 #include "summary/rule_words.h"
-#include "summary/where.h"
 
 static const double most_share = 0.95; /* that is as good as all */
 /* Of a thread's time: that two things coincide for less says little of either. */
@@ -22,135 +19,40 @@ static const double long_wait = 0.3;
 static const double plain_wait = 0.5, works_share = 0.02;
 static const double idle_leader = 0.75; /* of its time: the rest takes requests, starts threads */
 static const double imports_much = 0.3; /* of the time of processes that another one starts */
-enum { MOST_KINDS = 2 };                /* of others that are told */
 
-/* ---- what the others do ---- */
+/* What rule_waits() tells of a group. */
+struct told_wait {
+    enum wait_class class;
+    bool lock;
+    int64_t ns;
+    double least; /* of the group's time: for less it is not told */
+};
+struct wait_facts {
+    struct told_wait wait;
+    struct call_path path;
+    struct kernel_side side;         /* whom PATH's wait is for */
+    struct other_groups others;      /* who may end it, then */
+    bool joins;                      /* it waits for their ends, and that is all */
+    double children_cpus;            /* of the children that it waits for; 0: of none */
+    const struct thread_group *asks; /* another process meanwhile; NULL: nobody */
+    struct intervals waits;          /* in which the others' doing is told; none: it is not */
+    struct lockstep lockstep;
+    size_t commands;                    /* that it starts one after the other */
+    const struct thread_group *started; /* most of these; NULL: none */
+};
 
-/* Does GROUP mostly wait for somebody to wake it? */
-static bool is_to_be_woken(const struct judgement *s, const struct thread_group *group)
-{
-    return group->n_paths &&
-           call_tree_node(s->g->tree, group->paths[0].node).futex == FUTEX_CONDITION;
-}
-
-/* Does OTHER only sleep, and wakes up far too seldom to end that many WAITS?  Threads that come and
- * go may be waited for until they end. */
-static bool sleeps_too_long(const struct judgement *s, const struct thread_group *other,
-                            double waits)
-{
-    enum { WAITS_A_SLEEP = 4 };
-    return !group_comes_and_goes(s->g, other) &&
-           share_of(other->class_ns[CLASS_SLEEP], other->wall_ns) >= most_share &&
-           (double)rule_usage_of(other).voluntary * WAITS_A_SLEEP < waits;
-}
-
-/* The groups but GROUP that have something to do, of its process if INSIDE, at most MAX: those
- * first who may wake the others; none that could not end WAITS (0: whoever).  Returns how many
- * there are. */
-static size_t others_of(const struct judgement *s, const struct thread_group *group, bool inside,
-                        double waits, struct thread_group **ret, size_t max)
-{
-    uint32_t process = group->threads[0]->thread->process.ix;
-    size_t n = 0;
-    for (int woken = 0; woken <= 1; woken++)
-        for (size_t i = 0; i < s->g->n; i++) {
-            struct thread_group *other = &s->g->items[i];
-            bool elsewhere = other->threads[0]->thread->process.ix != process;
-            if (other == group || other->idle || other->launches || (inside && elsewhere) ||
-                is_to_be_woken(s, other) != woken || sleeps_too_long(s, other, waits))
-                continue;
-            if (n < max)
-                ret[n] = other;
-            n++;
-        }
-    return n;
-}
-
-/* ": it sleeps 100 times a second, 10 ms each." where OTHER does at NODE, or waits with a time-out;
- * else the full stop. */
-static void add_how_it_sleeps(const struct judgement *s, struct thread_group *other, uint32_t node,
-                              struct text *words)
-{
-    bool sleeps = node && class_of_node(s->g->tree, node) == CLASS_SLEEP;
-    bool timed = node && !sleeps && polling_has_time_out(s, other, node);
-    struct polling p = {0};
-    if (sleeps || timed)
-        p = polling_at(s, other, node);
-    if (polling_is_often(&p)) {
-        text_addf(words, "%s: %s ", timed ? ", with a time-out" : "",
-                  other->plural ? "each" : "it");
-        polling_add_times(&p, timed ? "waits" : "sleeps", words);
-    } else {
-        text_add(words, ".");
-    }
-}
-
-/* " 4 till threads are 75% in sell till.py:20 > mutex.", and whom they wait for. */
-static void add_other(const struct judgement *s, struct thread_group *other,
-                      const struct where *where, struct text *words, struct finding *f)
-{
-    f->also = f->also ? f->also : other->noun;
-    text_addf(words, " %s %s ", other->noun, other->plural ? "are" : "is");
-    where_add(s->g->tree, where, words);
-    add_how_it_sleeps(s, other, where->node, words);
-    if (where->node && add_kernel_side(s, other, where->node, true, words, f))
-        add_what_it_does(s, other, where->node, words, f);
-}
-
-/* Is OTHER a main thread that only sleeps, or waits for others' end?  It looks after them. */
-static bool looks_after(const struct judgement *s, const struct thread_group *other)
-{
-    if (!other->threads[0]->thread->main || !other->n_paths)
-        return false;
-    bool joins = call_tree_node(s->g->tree, other->paths[0].node).futex == FUTEX_JOIN;
-    int64_t ns = joins ? other->paths[0].ns : other->class_ns[CLASS_SLEEP];
-    return share_of(ns, other->wall_ns) >= most_share;
-}
-
-/* Who waits for others, for their end or a result of theirs, is no news: what these do is, unless
- * there are many kinds of them.  " 4 till threads are 75% in sell till.py:20 > mutex." */
-static void add_others(const struct judgement *s, const struct thread_group *group, bool inside,
-                       double waits, struct text *words, struct finding *f)
-{
-    struct thread_group *others[MOST_KINDS];
-    struct where where;
-    size_t n = others_of(s, group, inside, waits, others, MOST_KINDS);
-    for (size_t i = 0; i < n && n <= MOST_KINDS; i++) {
-        if ((n > 1 && looks_after(s, others[i])) || !where_of(&others[i]->tally, &where))
-            continue;
-        if (where_share(&where) >= worth_telling) /* who else idles */
-            add_other(s, others[i], &where, words, f);
-        where_release(&where);
-    }
-}
-
-/* What the others do while GROUP waits, who may be of other processes: one of them has what it
- * waits for. */
-static void add_others_meanwhile(const struct judgement *s, const struct thread_group *group,
-                                 struct text *words, struct finding *f)
-{
-    struct thread_group *others[MOST_KINDS];
-    size_t n = others_of(s, group, false, 0, others, MOST_KINDS);
-    struct intervals waits = intervals_of(s, group->threads[0]->thread, 1U << CLASS_ORDINARY);
-    for (size_t i = 0; i < n && n <= MOST_KINDS && waits.n; i++) {
-        (void)add_meanwhile(s, others[i], &waits, words, f);
-        f->also = f->also ? f->also : others[i]->noun;
-    }
-    intervals_release(&waits);
-}
+/* ---- the other side ---- */
 
 /* One of the others has the lock, then. */
-static void add_unknown_holder(const struct judgement *s, const struct thread_group *group,
-                               enum futex_kind kind, struct text *words, struct finding *f)
+static void add_unknown_holder(enum futex_kind kind, struct text *words)
 {
     text_addf(words, " The lock's holder is unknown%s.",
               kind == FUTEX_RWLOCK ? ": readers leave no name in an rwlock" : "");
-    add_others(s, group, true, 0, words, f);
 }
 
 /* Who holds the locks that GROUP waits for, as far as no other rule tells. */
 static void add_lock_holder(const struct judgement *s, const struct thread_group *group,
-                            enum futex_kind kind, struct text *words, struct finding *f)
+                            enum futex_kind kind, struct text *words)
 {
     const struct group_facts *facts = facts_about(s, group);
     const struct thread_group *holder = facts->locks.holder;
@@ -163,7 +65,7 @@ static void add_lock_holder(const struct judgement *s, const struct thread_group
             text_addf(words, " %s hold%s it.", holder->noun, verb_s(holder));
         break;
     case HELD_UNKNOWN:
-        add_unknown_holder(s, group, kind, words, f);
+        add_unknown_holder(kind, words);
         break;
     }
 }
@@ -175,6 +77,11 @@ static double times_woken(const struct judgement *s, struct thread_group *group,
     return condition ? polling_at(s, group, node).sleeps : 0;
 }
 
+static bool is_memory_lock(enum futex_kind kind)
+{
+    return kind == FUTEX_LOCK || kind == FUTEX_RWLOCK;
+}
+
 static bool is_epoll(const struct call_tree *t, uint32_t node, const void *unused)
 {
     const struct shown_frame *f = call_tree_node(t, node).frame;
@@ -182,48 +89,89 @@ static bool is_epoll(const struct call_tree *t, uint32_t node, const void *unuse
     return f->kind == SHOWN_WAIT && f->wait == WAIT_CALL && str_starts(f->call, "epoll_");
 }
 
-static void add_who_asks(const struct judgement *s, const struct thread_group *group, uint32_t node,
-                         struct text *words, struct finding *f)
+/* The CPUs that the children used which GROUP waits for at NODE; 0: it waits for none. */
+static double cpus_of_children(const struct judgement *s, const struct thread_group *group,
+                               const struct call_node *node)
 {
-    const struct thread_group *found = go_between_of(s, group, node);
-    add_go_between(s, found, words);
-    f->also = !f->also && found ? found->noun : f->also;
-}
-
-/* The other side of the wait that PATH ends in, as far as it is known. */
-static void add_other_side(const struct judgement *s, struct thread_group *group,
-                           const struct call_path *path, struct text *words, struct finding *f)
-{
-    const struct call_node node = call_tree_node(s->g->tree, path->node);
     const struct profile_process *process =
         profile_see_process(s->p, group->threads[0]->thread->process);
     double cpus = share_of(process->children_cpu_ns, s->wall_ns);
     /* The kernel adds a child's whole life when it ends. */
     bool in_time = cpus <= profile_see_host(s->p)->cpus_online;
-    add_meaning(s, path->node, words);
+    bool waits = node->frame->call && str_starts(node->frame->call, "wait");
+    return waits && in_time ? cpus : 0;
+}
+
+/* Who may end GROUP's wait at NODE in futex(2).  Mostly a thread of the same process wakes it. */
+static void find_waker(const struct judgement *s, struct thread_group *group, uint32_t node,
+                       struct wait_facts *ret)
+{
+    bool inside = other_groups_list(s, group, true, 0, NULL, 0) > 0;
+    ret->others = other_groups_of(s, group, inside, times_woken(s, group, node));
+    if (!inside)
+        ret->asks = go_between_of(s, group, node);
+}
+
+/* The others that work while GROUP waits, who may be of other processes: one of them has what it
+ * waits for. */
+static void find_others_meanwhile(const struct judgement *s, const struct thread_group *group,
+                                  struct wait_facts *ret)
+{
+    struct thread_group *others[MOST_OTHERS];
+    size_t n = other_groups_list(s, group, false, 0, others, MOST_OTHERS);
+    ret->waits = intervals_of(s, group->threads[0]->thread, 1U << CLASS_ORDINARY);
+    for (size_t i = 0; i < n && n <= MOST_OTHERS && ret->waits.n; i++)
+        ret->others.items[ret->others.n++] = (struct other_group){.group = others[i]};
+}
+
+/* The other side of the wait of GROUP's that RET's path ends in, as far as it is known. */
+static void find_other_side(const struct judgement *s, struct thread_group *group,
+                            struct wait_facts *ret)
+{
+    const uint32_t at = ret->path.node;
+    const struct call_node node = call_tree_node(s->g->tree, at);
     /* What an epoll lists says how it is woken, and not why, where that is known. */
-    bool told = meaning_of(s->g->tree, path->node) && is_epoll(s->g->tree, path->node, NULL);
-    if (!told && add_kernel_side(s, group, path->node, true, words, f))
-        add_what_it_does(s, group, path->node, words, f);
-    add_turns_to_serve(s, group, path->node, words);
-    add_delay(s, group, path->node, words, f);
-    if (node.frame->call && str_starts(node.frame->call, "wait") && cpus > 0 && in_time) {
-        add_figure(f, "children_cpus", cpus);
-        text_addf(words, " Its children used %.1f CPU%s.", cpus, cpus < 1.05 ? "" : "s");
-    } else if (node.futex == FUTEX_LOCK || node.futex == FUTEX_RWLOCK) {
-        add_lock_holder(s, group, node.futex, words, f);
+    if (!meaning_of(s->g->tree, at) || !is_epoll(s->g->tree, at, NULL))
+        ret->side = kernel_side_of(s, group, at);
+    ret->children_cpus = cpus_of_children(s, group, &node);
+    if (ret->children_cpus > 0)
+        return;
+    if (is_memory_lock(node.futex)) {
+        if (facts_about(s, group)->locks_held == HELD_UNKNOWN)
+            ret->others = other_groups_of(s, group, true, 0);
     } else if (node.frame->call && str_starts(node.frame->call, "futex")) {
-        /* Mostly a thread of the same process wakes it. */
-        bool inside = others_of(s, group, true, 0, NULL, 0) > 0;
-        add_others(s, group, inside, times_woken(s, group, path->node), words, f);
-        if (!inside)
-            add_who_asks(s, group, path->node, words, f);
-    } else if (waits_for_sqlite(s->g->tree, path->node)) {
-        add_others_meanwhile(s, group, words, f);
+        find_waker(s, group, at, ret);
+    } else if (waits_for_sqlite(s->g->tree, at)) {
+        find_others_meanwhile(s, group, ret);
     } else {
-        add_who_asks(s, group, path->node, words, f);
+        ret->asks = go_between_of(s, group, at);
     }
 }
+
+static void add_other_side(const struct judgement *s, struct thread_group *group,
+                           const struct wait_facts *facts, struct text *words, struct finding *f)
+{
+    const uint32_t node = facts->path.node;
+    const double cpus = facts->children_cpus;
+    enum futex_kind kind = call_tree_node(s->g->tree, node).futex;
+    add_meaning(s, node, words);
+    kernel_side_add(s, group, &facts->side, words, f);
+    add_turns_to_serve(s, group, node, words);
+    add_delay(s, group, node, words, f);
+    if (cpus > 0) {
+        add_figure(f, "children_cpus", cpus);
+        text_addf(words, " Its children used %.1f CPU%s.", cpus, cpus < 1.05 ? "" : "s");
+    }
+    if (is_memory_lock(kind))
+        add_lock_holder(s, group, kind, words);
+    for (size_t i = 0; i < facts->others.n && facts->waits.n; i++)
+        (void)add_meanwhile(s, facts->others.items[i].group, &facts->waits, words, f);
+    if (!facts->waits.n)
+        other_groups_add(s, &facts->others, words, f);
+    add_go_between(s, facts->asks, words);
+}
+
+/* ---- commands ---- */
 
 /* For how long T imports modules. */
 static int64_t imports_ns(const struct judgement *s, const struct profile_thread *t)
@@ -274,37 +222,48 @@ static void add_starts(const struct judgement *s, const struct thread_group *gro
     add_figure(f, "machine_starts_per_s", per_s);
 }
 
-/* " It starts one process after the other: 33 in 6.0 s." and what they do: nothing where GROUP's
- * does not.  Returns how many there were. */
-static size_t add_commands(const struct judgement *s, const struct thread_group *group,
-                           struct text *words, struct finding *f)
+/* The processes that GROUP's starts one after the other: none where it does not. */
+static void find_commands(const struct judgement *s, const struct thread_group *group,
+                          struct wait_facts *ret)
 {
     const struct profile_thread *parent = group->threads[0]->thread;
     struct commands c = commands_of(s->p, parent->process);
     if (!parent->main || !commands_in_turn(s->p, &c))
-        return 0;
-    text_addf(words, " It starts one process after the other: %zu in ", c.n);
-    add_time(words, s->wall_ns);
-    text_add(words, ".");
-    add_figure(f, "commands", (double)c.n);
-    struct tally sum;
-    tally_init(&sum, s->g->tree, TALLY_ALL);
-    const struct thread_group *most = NULL;
-    int64_t ns = 0;
+        return;
+    ret->commands = c.n;
     for (size_t i = 0; i < s->g->summaries.n; i++) {
         const struct profile_thread *t = s->g->summaries.threads[i].thread;
-        if (!commands_has(s->p, t, parent->process))
+        const struct thread_group *one =
+            commands_has(s->p, t, parent->process) ? groups_of(s->g, t) : NULL;
+        if (one && (!ret->started || one->n_threads > ret->started->n_threads))
+            ret->started = one;
+    }
+}
+
+/* " It starts one process after the other: 33 in 6.0 s." and what these N do. */
+static void add_commands(const struct judgement *s, const struct thread_group *group, size_t n,
+                         struct text *words, struct finding *f)
+{
+    const process_id parent = group->threads[0]->thread->process;
+    struct tally sum;
+    int64_t ns = 0;
+    text_addf(words, " It starts one process after the other: %zu in ", n);
+    add_time(words, s->wall_ns);
+    text_add(words, ".");
+    add_figure(f, "commands", (double)n);
+    tally_init(&sum, s->g->tree, TALLY_ALL);
+    for (size_t i = 0; i < s->g->summaries.n; i++) {
+        const struct profile_thread *t = s->g->summaries.threads[i].thread;
+        if (!commands_has(s->p, t, parent))
             continue;
-        const struct thread_group *one = groups_of(s->g, t);
-        most = one && (!most || one->n_threads > most->n_threads) ? one : most;
         tally_add_thread(&sum, t);
         ns += imports_ns(s, t);
     }
     add_what_they_do(s, &sum, ns, words);
-    f->also = !f->also && most ? most->noun : f->also;
     tally_release(&sum);
-    return c.n;
 }
+
+/* ---- which wait ---- */
 
 /* Does GROUP only wait for the end of threads that are busy themselves?  Then they are the
  * story. */
@@ -314,14 +273,6 @@ static bool joins_others(const struct judgement *s, const struct thread_group *g
     return call_tree_node(s->g->tree, path->node).futex == FUTEX_JOIN &&
            rule_others_active_ns(s, group) > group->wall_ns / 10;
 }
-
-/* What rule_waits() tells of a group. */
-struct told_wait {
-    enum wait_class class;
-    bool lock;
-    int64_t ns;
-    double least; /* of the group's time: for less it is not told */
-};
 
 static const enum wait_class told_classes[] = {CLASS_ORDINARY, CLASS_UNUSUAL, CLASS_PAGE,
                                                CLASS_SLEEP};
@@ -403,25 +354,107 @@ static bool serves(const struct judgement *s, const struct thread_group *group,
     return share_of(leader_idle_ns(leader), leader->wall_ns) >= idle_leader;
 }
 
-/* "handler-0 is 100% in ask a.py:20 > recvfrom socket.  main only waits for them to end.": who only
- * joins others is no news, these are.  False: there are many kinds of them, or none. */
-static bool add_joined(const struct judgement *s, const struct thread_group *group,
-                       const struct call_path *path, double share, struct text *words,
-                       struct finding *f)
+/* Is GROUP's wait for work?  Nobody asks for what a helper waits that hardly ever ran; but of a
+ * known pool, whose waits for work are known. */
+static bool has_nothing_to_do(const struct judgement *s, const struct thread_group *group,
+                              const struct told_wait *wait, const struct call_path *path)
+{
+    bool works = share_of(group->cpu_ns, group->wall_ns) >= works_share;
+    bool is_server = !group->leads && serves(s, group, wait->class, path);
+    return group != s->lead && !works && !is_server && !wait->lock && !group->threads[0]->of_pool;
+}
+
+/* Does GROUP, which does not lead, wait for a lock whose holder nobody can read, as an rwlock's
+ * readers?  Other rules tell of those who are known. */
+static bool waits_for_unknown(const struct judgement *s, const struct thread_group *group,
+                              const struct told_wait *wait)
+{
+    const struct group_facts *facts = facts_about(s, group);
+    return group != s->lead && wait->lock && facts->locks_held == HELD_UNKNOWN &&
+           !facts->in_circle && !facts->stuck;
+}
+
+/* ---- the rules ---- */
+
+/* GROUP only joins others?  That is no news, what these do is, unless there are many kinds. */
+static bool find_joined(const struct judgement *s, struct thread_group *group, double share,
+                        struct wait_facts *ret)
+{
+    if (call_tree_node(s->g->tree, ret->path.node).futex != FUTEX_JOIN || share < most_share)
+        return false;
+    ret->others = other_groups_of(s, group, true, 0);
+    return ret->others.n > 0;
+}
+
+/* Whom the words of FACTS name beside those that wait; NULL: nobody.  Before one who waits comes
+ * whom that one waits for. */
+static const struct thread_group *named_in(const struct wait_facts *facts)
+{
+    const struct thread_group *ret = facts->side.other;
+    for (size_t i = 0; i < facts->others.n; i++) {
+        const struct other_group *one = &facts->others.items[i];
+        ret = ret ? ret : one->group;
+        ret = one->side.other ? one->side.other : ret;
+    }
+    ret = ret ? ret : facts->asks;
+    if (!ret && facts->lockstep.n)
+        ret = facts->lockstep.items[0].group;
+    return ret ? ret : facts->started;
+}
+
+/* What GROUP waits for longest: of those that waits_for_unknown(), if LOCKS, or of all others. */
+static void judge_waits(const struct judgement *s, struct thread_group *group, bool locks,
+                        struct finding *f)
+{
+    struct wait_facts facts = {.wait = wait_to_tell(s, group)};
+    f->share = share_of(facts.wait.ns, group->wall_ns);
+    add_figure(f, "share", f->share);
+    if (locks != waits_for_unknown(s, group, &facts.wait) || f->share < facts.wait.least ||
+        !heaviest_in_class(&group->tally, facts.wait.class, &facts.path))
+        return;
+    if (has_nothing_to_do(s, group, &facts.wait, &facts.path) ||
+        joins_others(s, group, &facts.path)) {
+        call_path_release(&facts.path);
+        return;
+    }
+    facts.joins = find_joined(s, group, f->share, &facts);
+    if (!facts.joins) {
+        find_other_side(s, group, &facts);
+        facts.lockstep = lockstep_of(s, group, facts.path.node);
+        find_commands(s, group, &facts);
+    }
+    const struct thread_group *named = named_in(&facts);
+    f->also = named ? named->noun : NULL;
+    if (facts.wait.class == CLASS_SLEEP)
+        f->kind = FINDING_SLEEPS;
+    if (facts.commands) /* what each of these does comes behind that there are so many */
+        f->kind = FINDING_EXPLAINS;
+    finding_applies(f, &facts, sizeof facts);
+}
+
+void rule_waits(const struct judgement *s, struct thread_group *group, struct finding *f)
+{
+    judge_waits(s, group, false, f);
+}
+
+/* A finding of its own beside what the leader waits for, which may be those who have the lock. */
+void rule_waits_for_lock(const struct judgement *s, struct thread_group *group, struct finding *f)
+{
+    judge_waits(s, group, true, f);
+}
+
+/* "handler-0 is 100% in ask a.py:20 > recvfrom socket.  main only waits for them to end." */
+static void add_joined(const struct judgement *s, const struct wait_facts *facts,
+                       struct text *words, struct finding *f)
 {
     struct text others = {0};
-    struct thread_group *joined[MOST_KINDS];
-    if (call_tree_node(s->g->tree, path->node).futex != FUTEX_JOIN || share < most_share)
-        return false;
-    add_others(s, group, true, 0, &others, f);
-    if (others.len) {
-        text_addf(words, "%s %s only wait%s for them to end.", others.s + 1, group->noun,
-                  verb_s(group));
-        if (others_of(s, group, true, 0, joined, MOST_KINDS) == 1)
-            add_in_turn(joined[0], words);
-    }
+    struct thread_group *joined[MOST_OTHERS];
+    other_groups_add(s, &facts->others, &others, f);
+    text_addf(words, "%s %s only wait%s for them to end.", others.s + 1, f->group->noun,
+              verb_s(f->group));
+    if (other_groups_list(s, f->group, true, 0, joined, MOST_OTHERS) == 1)
+        add_in_turn(joined[0], words);
     text_release(&others);
-    return words->len > 0;
 }
 
 /* " main sleeps another 44% in pace a.py:13 > clock_nanosleep.": GROUP's other long wait, beside
@@ -456,13 +489,19 @@ static int64_t waits_on_path(const struct judgement *s, struct thread_group *gro
     return alone ? rule_waits_in_function(s, group, classes, path) : path->ns;
 }
 
-/* "main waits 60% of its time, 40% in ask a.py:20 > recvfrom socket." and for whom, in CLASS. */
-static void add_own_wait(const struct judgement *s, struct thread_group *group,
-                         const struct call_path *path, enum wait_class class, double share,
-                         struct text *words, struct finding *f)
+/* "main waits 60% of its time, 40% in ask a.py:20 > recvfrom socket." and for whom. */
+void tell_waits(const struct judgement *s, struct finding *f, struct text *words)
 {
+    struct thread_group *group = f->group;
+    const struct wait_facts *facts = f->facts;
+    const struct call_path *path = &facts->path;
+    const enum wait_class class = facts->wait.class;
+    if (facts->joins) {
+        add_joined(s, facts, words, f);
+        return;
+    }
     double here = share_of(waits_on_path(s, group, 1U << class, path), group->wall_ns);
-    add_opening_part(group, class == CLASS_SLEEP ? "sleep" : "wait", share, here, words);
+    add_opening_part(group, class == CLASS_SLEEP ? "sleep" : "wait", f->share, here, words);
     text_add(words, " in ");
     add_way(words, path);
     text_add(words, ".");
@@ -470,70 +509,21 @@ static void add_own_wait(const struct judgement *s, struct thread_group *group,
         add_polling(s, group, path->node, words);
     add_in_turn(group, words);
     add_kept_loop(s, group, path->node, words);
-    add_other_side(s, group, path, words, f);
-    add_lockstep(s, group, path->node, words, f);
+    add_other_side(s, group, facts, words, f);
+    lockstep_add(&facts->lockstep, group, words);
     add_second_wait(group, class, words);
-    size_t commands = add_commands(s, group, words, f);
-    if (commands) /* what each of these does comes behind that there are so many */
-        f->kind = FINDING_EXPLAINS;
-    add_starts(s, group, commands, words, f);
+    if (facts->commands)
+        add_commands(s, group, facts->commands, words, f);
+    add_starts(s, group, facts->commands, words, f);
     returns_add_rest(s, group, words);
 }
 
-/* Is GROUP's wait for work?  Nobody asks for what a helper waits that hardly ever ran; but of a
- * known pool, whose waits for work are known. */
-static bool has_nothing_to_do(const struct judgement *s, const struct thread_group *group,
-                              const struct told_wait *wait, const struct call_path *path)
+void release_waits(void *facts)
 {
-    bool works = share_of(group->cpu_ns, group->wall_ns) >= works_share;
-    bool is_server = !group->leads && serves(s, group, wait->class, path);
-    return group != s->lead && !works && !is_server && !wait->lock && !group->threads[0]->of_pool;
-}
-
-/* Does GROUP, which does not lead, wait for a lock whose holder nobody can read, as an rwlock's
- * readers?  Other rules tell of those who are known. */
-static bool waits_for_unknown(const struct judgement *s, const struct thread_group *group,
-                              const struct told_wait *wait)
-{
-    const struct group_facts *facts = facts_about(s, group);
-    return group != s->lead && wait->lock && facts->locks_held == HELD_UNKNOWN &&
-           !facts->in_circle && !facts->stuck;
-}
-
-/* What GROUP waits for longest: of those that waits_for_unknown(), if LOCKS, or of all others. */
-static void judge_waits(const struct judgement *s, struct thread_group *group, bool locks,
-                        struct finding *f)
-{
-    struct told_wait wait = wait_to_tell(s, group);
-    double share = share_of(wait.ns, group->wall_ns);
-    struct call_path path;
-    add_figure(f, "share", share);
-    f->share = share;
-    if (locks != waits_for_unknown(s, group, &wait) || share < wait.least ||
-        !heaviest_in_class(&group->tally, wait.class, &path))
-        return;
-    if (has_nothing_to_do(s, group, &wait, &path)) {
-        call_path_release(&path);
-        return;
-    }
-    if (wait.class == CLASS_SLEEP)
-        f->kind = FINDING_SLEEPS;
-    struct text words = {0};
-    if (!add_joined(s, group, &path, share, &words, f))
-        add_own_wait(s, group, &path, wait.class, share, &words, f);
-    if (joins_others(s, group, &path))
-        text_release(&words);
-    f->words = words.s;
-    call_path_release(&path);
-}
-
-void rule_waits(const struct judgement *s, struct thread_group *group, struct finding *f)
-{
-    judge_waits(s, group, false, f);
-}
-
-/* A finding of its own beside what the leader waits for, which may be those who have the lock. */
-void rule_waits_for_lock(const struct judgement *s, struct thread_group *group, struct finding *f)
-{
-    judge_waits(s, group, true, f);
+    struct wait_facts *f = facts;
+    call_path_release(&f->path);
+    kernel_side_release(&f->side);
+    other_groups_release(&f->others);
+    intervals_release(&f->waits);
+    lockstep_release(&f->lockstep);
 }
