@@ -178,10 +178,10 @@ enum returns_stall returns_stall(const struct judgement *s, const struct thread_
     if (stall_ns(longest) < STALL_NS || longest->samples < STALL_SAMPLES)
         return NO_STALL;
     struct doing doing = doing_in_stall(s, group, r->stalls);
-    enum returns_stall stall = !doing.words ? NO_STALL
-                               : doing.odd  ? STALL_ODD
-                               : r->serves  ? STALL_OF_REQUESTS
-                                            : NO_STALL;
+    enum returns_stall stall = !doing.told ? NO_STALL
+                               : doing.odd ? STALL_ODD
+                               : r->serves ? STALL_OF_REQUESTS
+                                           : NO_STALL;
     doing_release(&doing);
     return stall;
 }

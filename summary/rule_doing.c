@@ -1,7 +1,5 @@
 #include "summary/rule_doing.h"
 
-#include <stdlib.h>
-
 #include "base/clock.h"
 #include "summary/event_loop.h"
 #include "summary/heaviest_paths.h"
@@ -120,39 +118,7 @@ static void add_holder(const struct judgement *s, const struct profile_thread *h
     tally_release(&t);
 }
 
-/* ", for mutex db held by refresh, which is then in …"; nothing where the holder is unknown.
- * Returns whether it is. */
-static bool add_whom(const struct judgement *s, const struct tally *t, uint32_t node,
-                     struct text *words)
-{
-    const struct found_wait wait = longest_wait(t, node);
-    const struct profile_thread *holder = wait.run ? holders_thread(s->holders, wait.run) : NULL;
-    size_t before = words->len;
-    text_add(words, ",");
-    if (!holder || !add_thing_of(s, wait.run, node, words)) {
-        text_truncate(words, before);
-        return false;
-    }
-    add_holder(s, holder, &wait.when, words);
-    return true;
-}
-
 /* ---- doing ---- */
-
-/* "in put a.py:9, for mutex db held by refresh", "in handle a.py:3 > read /x", "in f a.py:3" */
-static void add_path(const struct judgement *s, const struct tally *t, const struct call_path *path,
-                     struct text *words)
-{
-    enum wait_class class = class_of_node(s->g->tree, path->node);
-    bool locks = class == CLASS_GIL || call_tree_node(s->g->tree, path->node).futex;
-    size_t before = words->len;
-    add_place(words, path);
-    if (class == CLASS_NONE || class == CLASS_SPIN || (locks && add_whom(s, t, path->node, words)))
-        return;
-    text_truncate(words, before);
-    text_add(words, "in ");
-    add_way(words, path);
-}
 
 /* Is NODE an event loop itself, and not what that calls? */
 static bool is_loop(const struct call_tree *t, uint32_t node)
@@ -172,34 +138,66 @@ static bool is_odd(const struct call_tree *t, uint32_t node)
     return odd >> class_of_node(t, node) & 1 || locks >> call_tree_node(t, node).futex & 1;
 }
 
+/* Sets of D, in whose path T is, the wait for what a thread has that is known. */
+static void find_whom(const struct judgement *s, const struct tally *t, struct doing *d)
+{
+    const uint32_t node = d->path.node;
+    enum wait_class class = class_of_node(t->tree, node);
+    bool locks = class == CLASS_GIL || call_tree_node(t->tree, node).futex;
+    if (!locks || class == CLASS_NONE || class == CLASS_SPIN)
+        return;
+    const struct found_wait wait = longest_wait(t, node);
+    const struct profile_thread *holder = wait.run ? holders_thread(s->holders, wait.run) : NULL;
+    if (!holder || !groups_of(s->g, holder))
+        return;
+    d->wait = wait.run;
+    d->when = wait.when;
+}
+
 struct doing doing_of(const struct judgement *s, struct tally *t)
 {
-    struct doing ret = {.words = NULL};
-    struct call_path path;
-    struct text words = {0};
-    if (doing_collects(t, &path, &ret.ns)) {
-        ret.collects = 2 * ret.ns >= t->all_ns;
+    struct doing ret = {.told = false};
+    if (doing_collects(t, &ret.path, &ret.ns)) {
+        ret.collects = ret.told = 2 * ret.ns >= t->all_ns;
         if (ret.collects)
-            text_addf(&words, "collecting garbage%s%s", path.caller ? " in " : "",
-                      path.caller ? path.caller : "");
-        call_path_release(&path);
+            return ret;
+        call_path_release(&ret.path);
     }
-    if (!ret.collects && call_paths_heaviest(t, &path, 1)) {
-        ret.ns = path.ns;
-        ret.odd = is_odd(t->tree, path.node);
-        ret.meaning = meaning_of(t->tree, path.node);
-        if (ret.meaning || !is_loop(t->tree, path.node))
-            add_path(s, t, &path, &words);
-        call_path_release(&path);
+    if (call_paths_heaviest(t, &ret.path, 1)) {
+        const uint32_t node = ret.path.node;
+        ret.ns = ret.path.ns;
+        ret.odd = is_odd(t->tree, node);
+        ret.meaning = meaning_of(t->tree, node);
+        ret.told = ret.meaning || !is_loop(t->tree, node);
+        if (ret.told)
+            find_whom(s, t, &ret);
     }
-    ret.words = words.s;
     return ret;
+}
+
+void doing_add(const struct judgement *s, const struct doing *d, struct text *words)
+{
+    enum wait_class class = class_of_node(s->g->tree, d->path.node);
+    if (d->collects) {
+        text_addf(words, "collecting garbage%s%s", d->path.caller ? " in " : "",
+                  d->path.caller ? d->path.caller : "");
+    } else if (d->wait) {
+        add_place(words, &d->path);
+        text_add(words, ",");
+        (void)add_thing_of(s, d->wait, d->path.node, words);
+        add_holder(s, holders_thread(s->holders, d->wait), &d->when, words);
+    } else if (class == CLASS_NONE || class == CLASS_SPIN) {
+        add_place(words, &d->path);
+    } else {
+        text_add(words, "in ");
+        add_way(words, &d->path);
+    }
 }
 
 void doing_release(struct doing *d)
 {
-    free(d->words);
-    *d = (struct doing){.words = NULL};
+    call_path_release(&d->path);
+    *d = (struct doing){.told = false};
 }
 
 double add_meanwhile(const struct judgement *s, const struct thread_group *group,
@@ -226,12 +224,13 @@ double add_meanwhile(const struct judgement *s, const struct thread_group *group
 /* ---- between two waits ---- */
 
 /* " Longest stall: 326 ms in report a.py:6, 293 ms of it waiting for a CPU." */
-static void add_stall(const struct thread_group *group, const struct stall *stall,
-                      const struct doing *doing, struct text *words)
+static void add_stall(const struct judgement *s, const struct thread_group *group,
+                      const struct stall *stall, const struct doing *doing, struct text *words)
 {
     int64_t took_ns = stall_ns(stall);
-    text_addf(words, " Longest stall%s: %.0f ms %s", group->n > 1 ? " of one of them" : "",
-              (double)took_ns / NS_PER_MS, doing->words);
+    text_addf(words, " Longest stall%s: %.0f ms ", group->n > 1 ? " of one of them" : "",
+              (double)took_ns / NS_PER_MS);
+    doing_add(s, doing, words);
     if (stall->runqueue_ns >= took_ns / 5)
         text_addf(words, ", %.0f ms of it waiting for a CPU",
                   (double)stall->runqueue_ns / NS_PER_MS);
@@ -247,23 +246,38 @@ static void add_reason(const struct doing *doing, struct text *words)
         text_addf(words, " %s", doing->meaning);
 }
 
-/* STALL: what the longest time away is spent with; without words: that is not told. */
+/* Do A and B read the same? */
+static bool is_same(const struct judgement *s, const struct doing *a, const struct doing *b)
+{
+    struct text one = {0};
+    struct text other = {0};
+    doing_add(s, a, &one);
+    doing_add(s, b, &other);
+    bool same = str_eq(one.s, other.s);
+    text_release(&one);
+    text_release(&other);
+    return same;
+}
+
+/* STALL: what the longest time away is spent with, if that is told. */
 static void add_rest(const struct judgement *s, const struct thread_group *group, struct tally *t,
                      const struct doing *stall, struct text *words)
 {
     struct doing doing = doing_of(s, t);
     double part = share_of(doing.ns, t->all_ns);
-    bool told = doing.words && part >= least_part;
+    bool told = doing.told && part >= least_part;
     if (told) {
-        bool same = stall->words && str_eq(stall->words, doing.words);
+        bool same = stall->told && is_same(s, stall, &doing);
         if (same)
             text_add(words, " That takes ");
         else
             text_addf(words, " %s spend%s ", group->plural ? "They" : "It", verb_s(group));
         add_percent(words, part);
         text_addf(words, " of %s other time", possessive(group));
-        if (!same)
-            text_addf(words, " %s", doing.words);
+        if (!same) {
+            text_add(words, " ");
+            doing_add(s, &doing, words);
+        }
         text_add(words, ".");
     }
     add_reason(told ? &doing : stall, words);
@@ -313,13 +327,13 @@ bool is_pause(const struct judgement *s, const struct thread_group *group,
 void add_away(const struct judgement *s, const struct thread_group *group,
               const struct stalls *stalls, bool stalled, struct text *words)
 {
-    struct doing stall = {.words = NULL};
+    struct doing stall = {.told = false};
     struct tally t;
     uint64_t samples = 0;
     if (stalled)
         stall = doing_in_stall(s, group, stalls);
-    if (stall.words)
-        add_stall(group, &stalls[stalls_worst(stalls, group->n)].longest, &stall, words);
+    if (stall.told)
+        add_stall(s, group, &stalls[stalls_worst(stalls, group->n)].longest, &stall, words);
     tally_init(&t, s->g->tree, TALLY_ALL);
     for (size_t i = 0; i < group->n; i++) {
         samples += stalls[i].samples;

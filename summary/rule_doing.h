@@ -1,20 +1,26 @@
-/* What threads do in a part of their time, in words.  Private to the rules. */
+/* What threads do in a part of their time.  Private to the rules. */
 #pragma once
 
+#include "summary/call_path.h"
 #include "summary/rules.h"
 #include "summary/stalls.h"
 
 /* What most of some time goes into. */
 struct doing {
-    char *words;         /* "in handle a.py:3 > read /x", "collecting garbage in handle a.py:3",
-                    "in put a.py:9, for mutex db held by refresh"; NULL: nothing is known */
-    int64_t ns;          /* of T's all_ns */
-    bool collects;       /* Python's garbage */
-    bool odd;            /* it waits for a lock, the GIL, a file, a device */
-    const char *meaning; /* meaning_of() its wait; NULL: it has none */
+    bool told;              /* else nothing is known that a sentence could have */
+    struct call_path path;  /* where */
+    int64_t ns;             /* of T's all_ns */
+    bool collects;          /* Python's garbage */
+    bool odd;               /* it waits for a lock, the GIL, a file, a device */
+    const char *meaning;    /* meaning_of() its wait; NULL: it has none */
+    const struct run *wait; /* for what a thread has that is known; NULL: there is none */
+    struct interval when;   /* of WAIT */
 };
 /* Of the time that T has of its spans.  The caller releases it. */
 struct doing doing_of(const struct judgement *s, struct tally *t);
+/* "in handle a.py:3 > read /x", "collecting garbage in handle a.py:3", "in put a.py:9, for mutex db
+ * held by refresh, which is then in rebuild a.py:9": of D that is told. */
+void doing_add(const struct judgement *s, const struct doing *d, struct text *words);
 void doing_release(struct doing *d);
 
 /* " for a condition", " for a mutex held by refresh", " for load to end": what RUN, which ends in

@@ -194,10 +194,12 @@ static void add_what_they_do(const struct judgement *s, struct tally *sum, int64
         return;
     }
     struct doing d = doing_of(s, sum);
-    if (d.words) {
+    if (d.told) {
         text_add(words, " For ");
         add_percent(words, share_of(d.ns, sum->all_ns));
-        text_addf(words, " of their time they are %s.", d.words);
+        text_add(words, " of their time they are ");
+        doing_add(s, &d, words);
+        text_add(words, ".");
     }
     doing_release(&d);
 }
