@@ -357,13 +357,17 @@ static bool serves(const struct judgement *s, const struct thread_group *group,
 }
 
 /* Is GROUP's wait for work?  Nobody asks for what a helper waits that hardly ever ran; but of a
- * known pool, whose waits for work are known. */
+ * known pool, whose waits for work are known.  Nor does one for a sleep of a library's thread. */
 static bool has_nothing_to_do(const struct judgement *s, const struct thread_group *group,
                               const struct told_wait *wait, const struct call_path *path)
 {
     bool works = share_of(group->cpu_ns, group->wall_ns) >= works_share;
     bool is_server = !group->leads && serves(s, group, wait->class, path);
-    return group != s->lead && !works && !is_server && !wait->lock && !group->threads[0]->of_pool;
+    if (group == s->lead)
+        return false;
+    if (wait->class == CLASS_SLEEP && !is_in_own_code(s->g->tree, path->node))
+        return true;
+    return !works && !is_server && !wait->lock && !group->threads[0]->of_pool;
 }
 
 /* Does GROUP, which does not lead, wait for a lock whose holder nobody can read, as an rwlock's

@@ -494,6 +494,10 @@ CASES = [
           r"waits? \d+% of their time in read_box letter_boxes\.py:\d+ > read pipe",
           r"wait for \d+ \(python3?[^)]*\), which has the pipe's other end",
           rule="waits", twin_says=("gil", "computes", "waits", "switches")),
+    # What report() waits for comes second: who is asked for idles.
+    Situation("almanac", "a thread beside an idle loop sleeps in a function of the program's own",
+              "{programs}/almanac.py {seconds}", "event_loop", (r"main runs an event loop",),
+              not_words=("hours", "scheduler"), twin=""),
     waits("intake", "main opens a FIFO that hardly anybody writes to",
           "{programs}/intake.py {seconds}",
           r"main waits \d+% of its time in next_order intake\.py:\d+ > openat (pipe /|…)\S+/orders",
