@@ -23,6 +23,11 @@ void finding_applies(struct finding *f, const void *facts, size_t bytes)
     f->facts = bytes ? memcpy(xmalloc(bytes), facts, bytes) : NULL;
 }
 
+void release_path(void *facts)
+{
+    call_path_release(facts);
+}
+
 bool is_judged(const struct thread_group *group)
 {
     return group->tally.samples >= LEAST_SAMPLES;

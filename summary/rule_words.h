@@ -8,6 +8,8 @@ void add_figure(struct finding *f, const char *name, double value);
 /* F applies, and its words tell FACTS, BYTES long, which are copied.  NULL, 0: its group is
  * enough. */
 void finding_applies(struct finding *f, const void *facts, size_t bytes);
+/* For facts that begin with a struct call_path, which is all that they own. */
+rule_release release_path;
 /* Enough samples for a finding? */
 bool is_judged(const struct thread_group *group);
 /* "main waits 79% of its time": VERB "wait" */

@@ -84,16 +84,21 @@ rule_tell tell_files;
 rule_release release_files;
 /* rules_locks.c */
 rule_judge rule_malloc_arena, rule_libc_lock;
+rule_tell tell_malloc_arena, tell_libc_lock;
 /* rules_contention.c */
 rule_judge rule_contention;
 /* rules_cpu.c */
 rule_judge rule_cpu_wait, rule_computes, rule_collects;
 /* rules_imports.c */
 rule_judge rule_imports;
+rule_tell tell_imports;
+rule_release release_imports;
 /* rules_faults.c */
 rule_judge rule_page_faults, rule_switches;
+rule_tell tell_page_faults, tell_switches;
 /* rules_memory.c */
 rule_judge rule_numa_balancing, rule_major_faults;
+rule_tell tell_numa_balancing, tell_major_faults;
 /* rules_messages.c */
 rule_judge rule_messages;
 /* rules_openmp.c */

@@ -191,39 +191,54 @@ static bool where_is_known(const struct thread_group *group)
     return known > guessed;
 }
 
+/* Of page faults and of switches. */
+struct kernel_facts {
+    struct call_path path; /* with most of them */
+    double rate;           /* a second */
+    double part;           /* of them in PATH */
+    double system;         /* of the CPU time */
+};
+
+/* "83% of its CPU time is in the kernel." */
+static void add_system(const struct thread_group *group, double system, struct text *words)
+{
+    add_percent(words, system);
+    text_addf(words, " of %s CPU time is in the kernel.", possessive(group));
+}
+
 void rule_page_faults(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     struct profile_usage u = rule_usage_of(group);
-    double rate = rule_per_second_of_life(u.minor_faults, group);
-    double system = rule_system_share(&u);
-    double part = 0;
-    struct call_path path;
-    add_figure(f, "minor_faults_per_s", rate);
-    add_figure(f, "system_share", system);
+    struct kernel_facts facts = {.rate = rule_per_second_of_life(u.minor_faults, group),
+                                 .system = rule_system_share(&u)};
+    add_figure(f, "minor_faults_per_s", facts.rate);
+    add_figure(f, "system_share", facts.system);
     f->share = share_of(kernel_faults_ns(s->g, group), group->wall_ns);
     add_figure(f, "faults_share", f->share);
-    if (f->share < faults_share || system < fault_system_share ||
-        numa_explains(s->p, u.minor_faults) ||
-        !rule_path_of(s, group, WEIGHT_FAULTS, TALLY_ALL, &path, &part))
-        return;
-    struct text words = {0};
-    text_addf(&words, "%s take%s ", group->noun, verb_s(group));
-    text_add_thousands(&words, rate);
-    text_add(&words, " minor page faults a second");
+    if (f->share >= faults_share && facts.system >= fault_system_share &&
+        !numa_explains(s->p, u.minor_faults) &&
+        rule_path_of(s, group, WEIGHT_FAULTS, TALLY_ALL, &facts.path, &facts.part))
+        finding_applies(f, &facts, sizeof facts);
+}
+
+void tell_page_faults(const struct judgement *s, struct finding *f, struct text *words)
+{
+    struct thread_group *group = f->group;
+    const struct kernel_facts *facts = f->facts;
+    text_addf(words, "%s take%s ", group->noun, verb_s(group));
+    text_add_thousands(words, facts->rate);
+    text_add(words, " minor page faults a second");
     if (where_is_known(group)) {
-        add_figure(f, "path_share", part);
-        text_add(&words, ", ");
-        add_percent(&words, part);
-        text_add(&words, " of them ");
-        add_where(&words, &path);
+        add_figure(f, "path_share", facts->part);
+        text_add(words, ", ");
+        add_percent(words, facts->part);
+        text_add(words, " of them ");
+        add_where(words, &facts->path);
     }
-    text_add(&words, ". ");
-    add_percent(&words, system);
-    text_addf(&words, " of %s CPU time is in the kernel.", possessive(group));
-    add_returning(s, group, &words);
-    add_forks(s, group, &words, f);
-    f->words = words.s;
-    call_path_release(&path);
+    text_add(words, ". ");
+    add_system(group, facts->system, words);
+    add_returning(s, group, words);
+    add_forks(s, group, words, f);
 }
 
 /* ---- switches ---- */
@@ -265,37 +280,38 @@ void rule_switches(const struct judgement *s, struct thread_group *group, struct
 {
     struct profile_usage u = rule_usage_of(group);
     uint64_t n = voluntary_of(group);
-    double rate = rule_per_second_of_life(n, group);
     double cpus = cpus_of_switches(s, &u, n);
-    double system = rule_system_share(&u);
-    double part = 0;
-    add_figure(f, "switches_per_s", rate);
-    add_figure(f, "switches_per_s_a_thread", rate / (double)group->n);
-    add_figure(f, "system_share", system);
+    struct kernel_facts facts = {.rate = rule_per_second_of_life(n, group),
+                                 .system = rule_system_share(&u)};
+    add_figure(f, "switches_per_s", facts.rate);
+    add_figure(f, "switches_per_s_a_thread", facts.rate / (double)group->n);
+    add_figure(f, "system_share", facts.system);
     add_figure(f, "switches_cpus", cpus);
-    struct call_path path;
     if (cpus < switches_cpus ||
-        !rule_path_of(s, group, WEIGHT_SWITCHES, TALLY_BLOCKED, &path, &part))
+        !rule_path_of(s, group, WEIGHT_SWITCHES, TALLY_BLOCKED, &facts.path, &facts.part))
         return;
-    if (class_of_node(s->g->tree, path.node) == CLASS_PAGE) { /* rule_major_faults() has them */
-        call_path_release(&path);
+    const uint32_t node = facts.path.node;
+    if (class_of_node(s->g->tree, node) == CLASS_PAGE) { /* rule_major_faults() has them */
+        call_path_release(&facts.path);
         return;
     }
-    struct text words = {0};
-    add_figure(f, "path_share", part);
-    bool brief = sleeps_briefly(s, group, path.node, n);
+    add_figure(f, "path_share", facts.part);
+    bool brief = sleeps_briefly(s, group, node, n);
     f->kind = brief ? FINDING_EXPLAINS : f->kind;
-    f->share = part * price_of_switches(group, u.system_ns, brief);
-    text_addf(&words, "%s go%s to sleep ", group->noun, group->plural ? "" : "es");
-    text_add_thousands(&words, rate);
-    text_add(&words, " times a second, ");
-    add_percent(&words, part);
-    text_add(&words, " of that in ");
-    add_way(&words, &path);
-    text_add(&words, "; ");
-    add_percent(&words, system);
-    text_addf(&words, " of %s CPU time is in the kernel.", possessive(group));
-    add_herd(s, group, path.node, &words);
-    call_path_release(&path);
-    f->words = words.s;
+    f->share = facts.part * price_of_switches(group, u.system_ns, brief);
+    finding_applies(f, &facts, sizeof facts);
+}
+
+void tell_switches(const struct judgement *s, struct finding *f, struct text *words)
+{
+    const struct kernel_facts *facts = f->facts;
+    text_addf(words, "%s go%s to sleep ", f->group->noun, f->group->plural ? "" : "es");
+    text_add_thousands(words, facts->rate);
+    text_add(words, " times a second, ");
+    add_percent(words, facts->part);
+    text_add(words, " of that in ");
+    add_way(words, &facts->path);
+    text_add(words, "; ");
+    add_system(f->group, facts->system, words);
+    add_herd(s, f->group, facts->path.node, words);
 }

@@ -140,14 +140,23 @@ void rule_imports(const struct judgement *s, struct thread_group *group, struct 
     double share = share_of(im.ns, group->wall_ns);
     add_figure(f, "share", share);
     f->share = share;
-    if (share >= worth_telling) {
-        struct text words = {0};
-        open_the_largest(s, group, &im);
-        add_opening(group, "spend", share, &words);
-        text_add(&words, " importing modules");
-        add_packages(&im, group->wall_ns, &words);
-        text_add(&words, ". Import inside the function that needs it, to pay only when it runs.");
-        f->words = words.s;
-    }
-    free(im.packages);
+    if (share >= worth_telling)
+        finding_applies(f, &im, sizeof im);
+    else
+        free(im.packages);
+}
+
+void tell_imports(const struct judgement *s, struct finding *f, struct text *words)
+{
+    struct imports *im = f->facts;
+    open_the_largest(s, f->group, im);
+    add_opening(f->group, "spend", f->share, words);
+    text_add(words, " importing modules");
+    add_packages(im, f->group->wall_ns, words);
+    text_add(words, ". Import inside the function that needs it, to pay only when it runs.");
+}
+
+void release_imports(void *facts)
+{
+    free(((struct imports *)facts)->packages);
 }

@@ -12,12 +12,16 @@ static bool is_arena_wait(const struct call_tree *t, uint32_t node)
            frame_is_malloc(call_tree_node(t, call_tree_node(t, node).parent).frame);
 }
 
+struct arena_facts {
+    uint32_t node; /* the heaviest wait */
+    double share;  /* of the time: in such waits */
+};
+
 void rule_malloc_arena(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     int64_t ns = 0;
     int64_t inside_ns = 0; /* in functions of malloc's that wait for it, whatever they do there */
     uint32_t best = 0;
-    size_t len = 0;
     for (uint32_t node = 1; node <= call_tree_count(s->g->tree); node++) {
         if (!is_arena_wait(s->g->tree, node))
             continue;
@@ -27,24 +31,29 @@ void rule_malloc_arena(const struct judgement *s, struct thread_group *group, st
             self_ns > 0 ? tally_total(&group->tally, call_tree_node(s->g->tree, node).parent) : 0;
         best = self_ns > 0 && (!best || self_ns > tally_self(&group->tally, best)) ? node : best;
     }
-    double share = share_of(ns, group->wall_ns);
-    add_figure(f, "share", share);
+    struct arena_facts facts = {best, share_of(ns, group->wall_ns)};
+    add_figure(f, "share", facts.share);
     /* The threads that wait hold each other up, and a woken one waits for a CPU, too. */
     f->share = share_of(max_i64(ns, inside_ns), group->wall_ns);
-    if (share < worth_telling)
-        return;
-    struct text words = {0};
-    struct call_path path = call_path_to(&group->tally, best);
-    add_opening(group, "wait", share, &words);
-    text_add(&words, " for a malloc arena's lock, ");
-    add_place(&words, &path);
-    text_add(&words, ".");
+    if (facts.share >= worth_telling)
+        finding_applies(f, &facts, sizeof facts);
+}
+
+void tell_malloc_arena(const struct judgement *s, struct finding *f, struct text *words)
+{
+    struct thread_group *group = f->group;
+    const struct arena_facts *facts = f->facts;
+    size_t len = 0;
+    struct call_path path = call_path_to(&group->tally, facts->node);
+    add_opening(group, "wait", facts->share, words);
+    text_add(words, " for a malloc arena's lock, ");
+    add_place(words, &path);
+    text_add(words, ".");
     const char *most =
         process_number(s->p, group->threads[0]->thread->process, "MALLOC_ARENA_MAX", &len);
     if (most)
-        text_addf(&words, " MALLOC_ARENA_MAX is %.*s; unset it for more arenas.",
+        text_addf(words, " MALLOC_ARENA_MAX is %.*s; unset it for more arenas.",
                   (int)(len < 8 ? len : 8), most);
-    f->words = words.s;
     call_path_release(&path);
 }
 
@@ -98,22 +107,34 @@ static struct libc_lock find_libc_lock(const struct judgement *s, struct thread_
     return best ? sum_of_function(s, group, best) : (struct libc_lock){0};
 }
 
-/* " player-1 is in it for 94% of its time.": the other groups that are in the same function.  How
- * often they sleep for its lock is chance. */
-static void add_others_inside(const struct judgement *s, const struct thread_group *group,
-                              uint32_t key, struct text *words, struct finding *f)
+/* The next group but GROUP, from *I on, that is in the same function as its wait BEST; its share of
+ * that.  NULL: no more.  How often they sleep for its lock is chance. */
+static struct thread_group *next_inside(const struct judgement *s, const struct thread_group *group,
+                                        uint32_t best, size_t *i, double *ret_share)
 {
-    for (size_t i = 0; i < s->g->n; i++) {
-        struct thread_group *other = &s->g->items[i];
+    const uint32_t function = call_tree_node(s->g->tree, best).parent;
+    const uint32_t key = call_tree_node(s->g->tree, function).key;
+    while (*i < s->g->n) {
+        struct thread_group *other = &s->g->items[(*i)++];
         if (other == group || !is_judged(other))
             continue;
-        double share = share_of(sum_of_function(s, other, key).inside_ns, other->wall_ns);
-        if (share < worth_telling)
-            continue;
+        *ret_share = share_of(sum_of_function(s, other, key).inside_ns, other->wall_ns);
+        if (*ret_share >= worth_telling)
+            return other;
+    }
+    return NULL;
+}
+
+/* " player-1 is in it for 94% of its time." */
+static void add_others_inside(const struct judgement *s, const struct thread_group *group,
+                              uint32_t best, struct text *words)
+{
+    const struct thread_group *other;
+    double share;
+    for (size_t i = 0; (other = next_inside(s, group, best, &i, &share));) {
         text_addf(words, " %s %s in it for ", other->noun, other->n_threads == 1 ? "is" : "are");
         add_percent(words, share);
         text_addf(words, " of %s time.", possessive(other));
-        f->also = f->also ? f->also : other->noun;
     }
 }
 
@@ -126,17 +147,24 @@ void rule_libc_lock(const struct judgement *s, struct thread_group *group, struc
     f->share = share_of(max_i64(lock.ns, lock.inside_ns), group->wall_ns);
     if (share < worth_telling)
         return;
-    struct text words = {0};
-    struct call_path path = call_path_to(&group->tally, lock.best);
-    add_opening(group, "spend", share_of(lock.inside_ns, group->wall_ns), &words);
-    text_addf(&words, " in %s()", path.libc);
+    size_t i = 0;
+    const struct thread_group *other = next_inside(s, group, lock.best, &i, &share);
+    f->also = other ? other->noun : NULL;
+    finding_applies(f, &lock, sizeof lock);
+}
+
+void tell_libc_lock(const struct judgement *s, struct finding *f, struct text *words)
+{
+    struct thread_group *group = f->group;
+    const struct libc_lock *lock = f->facts;
+    struct call_path path = call_path_to(&group->tally, lock->best);
+    add_opening(group, "spend", share_of(lock->inside_ns, group->wall_ns), words);
+    text_addf(words, " in %s()", path.libc);
     if (path.inner || path.caller)
-        text_addf(&words, ", called from %s", path.inner ? path.inner : path.caller);
-    text_add(&words, ", ");
-    add_percent(&words, share_of(lock.ns, lock.inside_ns));
-    text_add(&words, " of that waiting for its lock, which all threads share.");
-    const uint32_t function = call_tree_node(s->g->tree, lock.best).parent;
-    add_others_inside(s, group, call_tree_node(s->g->tree, function).key, &words, f);
-    f->words = words.s;
+        text_addf(words, ", called from %s", path.inner ? path.inner : path.caller);
+    text_add(words, ", ");
+    add_percent(words, share_of(lock->ns, lock->inside_ns));
+    text_add(words, " of that waiting for its lock, which all threads share.");
+    add_others_inside(s, group, lock->best, words);
     call_path_release(&path);
 }

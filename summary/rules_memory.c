@@ -120,29 +120,36 @@ static bool explains(const struct thread_group *group, uint64_t n, int64_t longe
            (double)n * (double)longest_ns >= (double)ns;
 }
 
+struct page_facts {
+    struct call_path path;
+    double rate;
+    bool seen; /* most of the waits */
+};
+
 void rule_major_faults(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     uint64_t faults = rule_usage_of(group).major_faults;
-    double rate = rule_per_second_of_life(faults, group);
+    struct page_facts facts = {.rate = rule_per_second_of_life(faults, group)};
     int64_t page_ns = group->class_ns[CLASS_PAGE];
     int64_t unseen_ns = unseen_waits_ns(group);
     double share = share_of(page_ns, group->wall_ns);
     double blocked = share_of(page_ns + unseen_ns, group->wall_ns);
     bool unseen = explains(group, faults, LONGEST_UNSEEN_NS, unseen_ns);
-    bool seen = share >= worth_telling && (page_ns >= unseen_ns || !unseen);
-    struct call_path path;
+    facts.seen = share >= worth_telling && (page_ns >= unseen_ns || !unseen);
     add_figure(f, "share", share);
     add_figure(f, "blocked_share", blocked);
-    add_figure(f, "major_faults_per_s", rate);
-    f->share = seen ? share : blocked;
-    if (!(unseen || explains(group, faults, LONGEST_READ_NS, page_ns)) ||
-        !place_of_faults(s, group, &path))
-        return;
-    struct text words = {0};
-    add_waits(group, seen, f->share, rate, &path, &words);
-    add_source(s, group, rate, &words, f);
-    f->words = words.s;
-    call_path_release(&path);
+    add_figure(f, "major_faults_per_s", facts.rate);
+    f->share = facts.seen ? share : blocked;
+    if ((unseen || explains(group, faults, LONGEST_READ_NS, page_ns)) &&
+        place_of_faults(s, group, &facts.path))
+        finding_applies(f, &facts, sizeof facts);
+}
+
+void tell_major_faults(const struct judgement *s, struct finding *f, struct text *words)
+{
+    const struct page_facts *facts = f->facts;
+    add_waits(f->group, facts->seen, f->share, facts->rate, &facts->path, words);
+    add_source(s, f->group, facts->rate, words, f);
 }
 
 /* ---- from another node ---- */
@@ -151,21 +158,23 @@ void rule_major_faults(const struct judgement *s, struct thread_group *group, st
  * numbers say, and the sentence says both. */
 void rule_numa_balancing(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
-    const struct profile_machine *m = &profile_see_host(s->p)->machine;
     struct profile_usage u = rule_usage_of(group);
     add_figure(f, "numa_faults_per_s", numa_faults_per_s(s->p));
     add_figure(f, "minor_faults_per_s", rule_per_second(u.minor_faults, s));
     f->share = rule_system_share(&u) * share_of(group->cpu_ns, group->wall_ns);
-    if (!numa_explains(s->p, u.minor_faults))
-        return;
-    struct text words = {0};
-    text_addf(&words, "%s take%s ", group->noun, verb_s(group));
-    text_add_thousands(&words, rule_per_second(u.minor_faults, s));
-    text_add(&words, " minor page faults a second. Meanwhile the kernel's NUMA balancing caused ");
-    text_add_thousands(&words, numa_faults_per_s(s->p));
-    text_add(&words, " on this machine and moved ");
-    text_add_thousands(&words, rule_per_second(m->numa_moved, s));
-    text_add(&words,
+    if (numa_explains(s->p, u.minor_faults))
+        finding_applies(f, NULL, 0);
+}
+
+void tell_numa_balancing(const struct judgement *s, struct finding *f, struct text *words)
+{
+    const struct profile_machine *m = &profile_see_host(s->p)->machine;
+    text_addf(words, "%s take%s ", f->group->noun, verb_s(f->group));
+    text_add_thousands(words, rule_per_second(rule_usage_of(f->group).minor_faults, s));
+    text_add(words, " minor page faults a second. Meanwhile the kernel's NUMA balancing caused ");
+    text_add_thousands(words, numa_faults_per_s(s->p));
+    text_add(words, " on this machine and moved ");
+    text_add_thousands(words, rule_per_second(m->numa_moved, s));
+    text_add(words,
              " pages a second between nodes: pin it (numactl), or set kernel.numa_balancing=0.");
-    f->words = words.s;
 }
