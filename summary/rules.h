@@ -46,6 +46,7 @@ rule_tell tell_held;
 rule_release release_held;
 /* rules_starts.c */
 rule_judge rule_starts;
+rule_tell tell_starts;
 rule_may rule_may_see_starts;
 /* rules_stuck.c */
 rule_judge rule_stuck;
@@ -55,9 +56,11 @@ rule_judge rule_stopped, rule_none_ran;
 rule_tell tell_stopped, tell_none_ran;
 /* rules_tasks.c */
 rule_judge rule_tasks;
+rule_tell tell_tasks;
 rule_may rule_may_see_tasks;
 /* rules_executor.c */
 rule_judge rule_executor;
+rule_tell tell_executor;
 /* rules_exhausted.c */
 rule_judge rule_exhausted;
 /* rules_uneven.c */
@@ -101,10 +104,14 @@ rule_judge rule_numa_balancing, rule_major_faults;
 rule_tell tell_numa_balancing, tell_major_faults;
 /* rules_messages.c */
 rule_judge rule_messages;
+rule_tell tell_messages;
 /* rules_openmp.c */
 rule_judge rule_openmp_runtimes;
+rule_tell tell_openmp_runtimes;
 /* rules_spinning.c */
 rule_judge rule_spinning;
+rule_tell tell_spinning;
+rule_release release_spinning;
 /* rules_stalls.c */
 rule_judge rule_stalls;
 /* rules_loop.c */

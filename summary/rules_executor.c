@@ -39,25 +39,6 @@ static void add_threads(const struct executor *e, struct text *words)
     call_path_release(&path);
 }
 
-static void add_lack(const struct judgement *s, const struct thread_group *loop,
-                     const struct executor *e, struct text *words)
-{
-    const size_t left = e->tasks - e->threads;
-    text_addf(words,
-              "%s%zu asyncio tasks waited for an executor thread's result when the recording "
-              "ended: ",
-              e->more ? "At least " : "", e->tasks);
-    add_places(s, loop->threads[0], words);
-    text_addf(words, ". There %s %zu executor thread%s", e->threads == 1 ? "is" : "are", e->threads,
-              e->threads == 1 ? "" : "s");
-    if (e->one)
-        text_addf(words, ": %zu task%s waited for a free one.", left, left == 1 ? "" : "s");
-    else /* which executor's thread each waits for is unknown */
-        text_add(words, ": none was free.");
-    add_threads(e, words);
-    task_add_loop(s, loop, words);
-}
-
 void rule_executor(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     double idle = task_loop_idle_share(s, group->threads[0]);
@@ -70,8 +51,25 @@ void rule_executor(const struct judgement *s, struct thread_group *group, struct
     f->share = idle;
     if (!executor_lacks_threads(&e) || idle < task_idle_share)
         return;
-    struct text words = {0};
-    add_lack(s, group, &e, &words);
-    f->words = words.s;
     f->also = e.group->noun;
+    finding_applies(f, &e, sizeof e);
+}
+
+void tell_executor(const struct judgement *s, struct finding *f, struct text *words)
+{
+    const struct executor *e = f->facts;
+    const size_t left = e->tasks - e->threads;
+    text_addf(words,
+              "%s%zu asyncio tasks waited for an executor thread's result when the recording "
+              "ended: ",
+              e->more ? "At least " : "", e->tasks);
+    add_places(s, f->group->threads[0], words);
+    text_addf(words, ". There %s %zu executor thread%s", e->threads == 1 ? "is" : "are", e->threads,
+              e->threads == 1 ? "" : "s");
+    if (e->one)
+        text_addf(words, ": %zu task%s waited for a free one.", left, left == 1 ? "" : "s");
+    else /* which executor's thread each waits for is unknown */
+        text_add(words, ": none was free.");
+    add_threads(e, words);
+    task_add_loop(s, f->group, words);
 }

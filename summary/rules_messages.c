@@ -58,13 +58,19 @@ static void add_passer(const struct judgement *s, const struct passer *p, struct
     intervals_release(&times.when);
 }
 
-/* ", while main is 99% in score a.py:15": the user's line that has it done, of the leader, or of
- * the main thread that is there for longest: that of a manager's process is where it was forked.
- * None of the threads that do it is called by the user; a worker, P's, is in its own first
- * function.  Where the leader passes them itself the next sentence has its line.  Returns whose
- * line it is; NULL: nobody's. */
-static const struct thread_group *add_user(const struct judgement *s, const struct passer *p,
-                                           struct text *out)
+struct message_facts {
+    struct call_path line;           /* of the user, who has it done */
+    double line_share;               /* of USER's time, there */
+    const struct thread_group *user; /* NULL: nobody */
+    struct passer best, all;
+};
+
+/* The user's line that has it done, of the leader, or of the main thread that is there for longest:
+ * that of a manager's process is where it was forked.  None of the threads that do it is called by
+ * the user; a worker, P's, is in its own first function.  Where the leader passes them itself the
+ * sentence of P has its line. */
+static void find_user(const struct judgement *s, const struct passer *p,
+                      struct message_facts *facts)
 {
     const struct thread_group *user = NULL;
     struct call_path best = {.caller = NULL};
@@ -83,14 +89,18 @@ static const struct thread_group *add_user(const struct judgement *s, const stru
         user = better ? group : user;
         call_path_release(&worse);
     }
-    if (user) {
-        text_addf(out, ", while %s %s ", user->noun, user->plural ? "are" : "is");
-        add_percent(out, most);
-        text_add(out, " in ");
-        add_name(out, best.caller);
-    }
-    call_path_release(&best);
-    return user;
+    facts->line = best;
+    facts->line_share = most;
+    facts->user = user;
+}
+
+/* ", while main is 99% in score a.py:15" */
+static void add_user(const struct message_facts *facts, struct text *out)
+{
+    text_addf(out, ", while %s %s ", facts->user->noun, facts->user->plural ? "are" : "is");
+    add_percent(out, facts->line_share);
+    text_add(out, " in ");
+    add_name(out, facts->line.caller);
 }
 
 /* What threads work in some time, and how much of that is data. */
@@ -156,11 +166,11 @@ static bool are_small(const struct passer *all)
 }
 
 /* " The messages are small: 84,000 reads a second. Send more in each (chunksize).", with what is
- * known of the library by which USER sends them, or else PASSER. */
-static void add_size(const struct judgement *s, const struct thread_group *user,
-                     const struct thread_group *passer, const struct passer *all, struct text *out,
+ * known of the library by which the user sends them, or else the passer. */
+static void add_size(const struct judgement *s, const struct message_facts *facts, struct text *out,
                      struct finding *f)
 {
+    const struct passer *all = &facts->all;
     double reads = rule_per_second(all->reads, s);
     bool small = are_small(all);
     add_figure(f, "reads_per_s", reads);
@@ -170,8 +180,8 @@ static void add_size(const struct judgement *s, const struct thread_group *user,
         text_add_thousands(out, reads);
         text_add(out, " reads a second.");
     }
-    if ((!user || add_slow_code_of(s, user, out, f) <= 0) &&
-        add_slow_code_of(s, passer, out, f) <= 0)
+    if ((!facts->user || add_slow_code_of(s, facts->user, out, f) <= 0) &&
+        add_slow_code_of(s, facts->best.group, out, f) <= 0)
         text_add(out, small ? " Send more in each (chunksize)."
                             : " Send less per message, or share memory.");
 }
@@ -200,15 +210,22 @@ void rule_messages(const struct judgement *s, struct thread_group *group, struct
     if (!best.thread || !is_judged(best.group) || share < told_share ||
         share_of(all.ns, s->wall_ns) < least_cpus)
         return;
-    struct text words = {0};
-    text_add(&words, "Passing data between processes takes ");
-    add_percent(&words, share);
-    text_add(&words, " of the CPU time");
-    const struct thread_group *user = add_user(s, &best, &words);
-    text_add(&words, ".");
-    add_passer(s, &best, &words);
-    add_size(s, user, best.group, &all, &words, f);
+    struct message_facts facts = {.best = best, .all = all};
+    find_user(s, &best, &facts);
     f->of_leader = taken_of_leader(s);
     f->also = best.group->noun;
-    f->words = words.s;
+    finding_applies(f, &facts, sizeof facts);
+}
+
+void tell_messages(const struct judgement *s, struct finding *f, struct text *words)
+{
+    const struct message_facts *facts = f->facts;
+    text_add(words, "Passing data between processes takes ");
+    add_percent(words, f->share);
+    text_add(words, " of the CPU time");
+    if (facts->user)
+        add_user(facts, words);
+    text_add(words, ".");
+    add_passer(s, &facts->best, words);
+    add_size(s, facts, words, f);
 }

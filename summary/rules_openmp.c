@@ -28,28 +28,25 @@ static void add_pool(const struct openmp_pool *pool, bool first, struct text *wo
     text_add_tame(words, pool->library, strlen(pool->library));
 }
 
-static void write_words(const struct judgement *s, const struct openmp_pool *a,
-                        const struct openmp_pool *b, struct finding *f)
+struct runtime_facts {
+    struct openmp_pool a, b;
+    double spins; /* of the CPU time of both */
+};
+
+static void found(const struct judgement *s, const struct openmp_pool *a,
+                  const struct openmp_pool *b, struct finding *f)
 {
-    struct text words = {0};
     int64_t cpu_ns = a->cpu_ns + b->cpu_ns;
     int64_t spin_ns = a->spin_ns + b->spin_ns;
     int64_t waiting_ns = a->wait_cpu_ns + b->wait_cpu_ns;
+    struct runtime_facts facts = {*a, *b, share_of(spin_ns, cpu_ns)};
+    f->share = share_of(spin_ns + waiting_ns, cpu_ns + waiting_ns);
     f->n_figures = 0;
-    add_figure(f, "share", share_of(spin_ns + waiting_ns, cpu_ns + waiting_ns));
+    add_figure(f, "share", f->share);
     add_figure(f, "first_cpus", cpus_of(s, a));
     add_figure(f, "second_cpus", cpus_of(s, b));
-    add_figure(f, "spin_share", share_of(spin_ns, cpu_ns));
-    add_pool(a, true, &words);
-    text_add(&words, " and ");
-    add_pool(b, false, &words);
-    text_addf(&words, ", two OpenMP runtimes, used %.1f and %.1f CPUs, ", cpus_of(s, a),
-              cpus_of(s, b));
-    add_percent(&words, share_of(spin_ns, cpu_ns));
-    text_add(&words, " of that spinning. Load one of them only; OMP_WAIT_POLICY=passive lets idle "
-                     "threads sleep.");
-    f->share = share_of(spin_ns + waiting_ns, cpu_ns + waiting_ns);
-    f->words = words.s;
+    add_figure(f, "spin_share", facts.spins);
+    finding_applies(f, &facts, sizeof facts);
 }
 
 void rule_openmp_runtimes(const struct judgement *s, struct thread_group *group, struct finding *f)
@@ -60,10 +57,23 @@ void rule_openmp_runtimes(const struct judgement *s, struct thread_group *group,
     if (s->wall_ns < INT64_C(2) * NS_PER_S)
         return;
     openmp_pools_init(&pools, &s->g->summaries, s->g->v);
-    for (size_t i = 0; i < pools.n && !f->words; i++)
-        for (size_t k = i + 1; k < pools.n && !f->words; k++)
+    for (size_t i = 0; i < pools.n && !f->applies; i++)
+        for (size_t k = i + 1; k < pools.n && !f->applies; k++)
             if (pools.items[i].process.ix == pools.items[k].process.ix &&
                 is_used(s, &pools.items[i]) && is_used(s, &pools.items[k]))
-                write_words(s, &pools.items[i], &pools.items[k], f);
+                found(s, &pools.items[i], &pools.items[k], f);
     openmp_pools_release(&pools);
+}
+
+void tell_openmp_runtimes(const struct judgement *s, struct finding *f, struct text *words)
+{
+    const struct runtime_facts *facts = f->facts;
+    add_pool(&facts->a, true, words);
+    text_add(words, " and ");
+    add_pool(&facts->b, false, words);
+    text_addf(words, ", two OpenMP runtimes, used %.1f and %.1f CPUs, ", cpus_of(s, &facts->a),
+              cpus_of(s, &facts->b));
+    add_percent(words, facts->spins);
+    text_add(words, " of that spinning. Load one of them only; OMP_WAIT_POLICY=passive lets idle "
+                    "threads sleep.");
 }

@@ -65,40 +65,57 @@ static bool is_for_thread(const struct call_node *node, enum spin_kind kind)
     return kinds >> kind & 1 || (node->spins && !node->asked);
 }
 
-/* " Meanwhile main is 83% in sweep._omp_fn.0 a.c:10.": the only one that works while GROUP's first
- * thread spins; a share of a loop that is larger than the others can be made smaller. */
-static void add_who_works(const struct judgement *s, const struct thread_group *group,
+struct spin_facts {
+    struct call_path path;
+    double cpus; /* that do no work */
+    double told; /* part of the time; CROWDED: of the CPU time */
+    bool crowded;
+    /* The only one that works while the group's first thread spins, for a thread; NULL: there is
+     * none. */
+    const struct thread_group *busy;
+    struct intervals spins; /* of that thread */
+};
+
+static void find_who_works(const struct judgement *s, const struct thread_group *group,
+                           struct spin_facts *facts)
+{
+    const struct call_node at = call_tree_node(s->g->tree, facts->path.node);
+    const struct profile_thread *first = group->threads[0]->thread;
+    if (!is_for_thread(&at, at.frame->spins))
+        return;
+    facts->spins = intervals_of(s, first, 1U << CLASS_SPIN);
+    const struct thread_group *busy = meanwhile_of(s->g, group, BUSY_WORK, &facts->spins).busy;
+    bool same_process = busy && busy->threads[0]->thread->process.ix == first->process.ix;
+    facts->busy = same_process ? busy : NULL;
+}
+
+/* " Meanwhile main is 83% in sweep._omp_fn.0 a.c:10.": a share of a loop that is larger than the
+ * others can be made smaller. */
+static void add_who_works(const struct judgement *s, const struct spin_facts *facts,
                           struct text *words, struct finding *f)
 {
-    const struct profile_thread *first = group->threads[0]->thread;
-    struct intervals spins = intervals_of(s, first, 1U << CLASS_SPIN);
-    const struct thread_group *busy = meanwhile_of(s->g, group, BUSY_WORK, &spins).busy;
-    if (busy && busy->threads[0]->thread->process.ix == first->process.ix) {
-        (void)add_meanwhile(s, busy, &spins, words, f);
-        f->blames = busy->noun;
-        if (is_in_region(s, busy))
-            text_add(words,
-                     " If its part of the loop is larger, schedule(dynamic) evens that out.");
-    }
-    intervals_release(&spins);
+    (void)add_meanwhile(s, facts->busy, &facts->spins, words, f);
+    if (is_in_region(s, facts->busy))
+        text_add(words, " If its part of the loop is larger, schedule(dynamic) evens that out.");
 }
 
 /* For whom, in what place, and what helps. */
-static void add_spin(const struct judgement *s, const struct thread_group *group, double cpus,
-                     const struct call_path *path, struct text *words, struct finding *f)
+static void add_spin(const struct judgement *s, const struct spin_facts *facts, struct text *words,
+                     struct finding *f)
 {
-    const struct call_node at = call_tree_node(s->g->tree, path->node);
+    const double cpus = facts->cpus;
+    const struct call_node at = call_tree_node(s->g->tree, facts->path.node);
     const char *remedy = spinning_remedy(at.frame->spins);
     if (at.spins)
         remedy = at.asked ? asks_remedy(at.asked)
                           : "Spin briefly, then sleep on a condition or a futex.";
     text_addf(words, "%s, ", at.spins ? "in a wait for others" : spinning_words(at.frame->spins));
-    add_place(words, path);
+    add_place(words, &facts->path);
     text_addf(words, ", which burns %.1f CPU%s.", cpus, cpus < 1.05 ? "" : "s");
     if (at.spins == OWN_SPIN_LOOPS)
-        add_crowd(s, group, words);
-    if (is_for_thread(&at, at.frame->spins))
-        add_who_works(s, group, words, f);
+        add_crowd(s, f->group, words);
+    if (facts->busy)
+        add_who_works(s, facts, words, f);
     if (*remedy)
         text_addf(words, " %s", remedy);
 }
@@ -111,7 +128,7 @@ static int64_t spin_and_wait_ns(const struct thread_group *group)
 
 void rule_spinning(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
-    struct call_path path;
+    struct spin_facts facts = {.busy = NULL};
     double share = share_of(group->class_ns[CLASS_SPIN], group->wall_ns);
     int64_t cpu_ns = spinning_cpu_ns(s, group);
     double of_cpu = share_of(cpu_ns, group->cpu_ns);
@@ -120,15 +137,31 @@ void rule_spinning(const struct judgement *s, struct thread_group *group, struct
     bool crowded = share < spun / 2 && cpus >= spin_cpus && of_cpu >= spin_share_of_cpu;
     add_figure(f, "share", share);
     f->share = share;
-    if ((share < worth_telling && !crowded) || !heaviest_in_class(&group->tally, CLASS_SPIN, &path))
+    if ((share < worth_telling && !crowded) ||
+        !heaviest_in_class(&group->tally, CLASS_SPIN, &facts.path))
         return;
-    struct text words = {0};
     add_figure(f, "share_of_cpu", of_cpu);
     add_figure(f, "cpus", cpus);
-    text_addf(&words, "%s spin%s ", group->noun, verb_s(group));
-    add_percent(&words, crowded ? of_cpu : share);
-    text_addf(&words, " of %s %stime ", possessive(group), crowded ? "CPU " : "");
-    add_spin(s, group, cpus, &path, &words, f);
-    f->words = words.s;
-    call_path_release(&path);
+    facts.cpus = cpus;
+    facts.told = crowded ? of_cpu : share;
+    facts.crowded = crowded;
+    find_who_works(s, group, &facts);
+    f->blames = facts.busy ? facts.busy->noun : NULL;
+    finding_applies(f, &facts, sizeof facts);
+}
+
+void tell_spinning(const struct judgement *s, struct finding *f, struct text *words)
+{
+    const struct spin_facts *facts = f->facts;
+    text_addf(words, "%s spin%s ", f->group->noun, verb_s(f->group));
+    add_percent(words, facts->told);
+    text_addf(words, " of %s %stime ", possessive(f->group), facts->crowded ? "CPU " : "");
+    add_spin(s, facts, words, f);
+}
+
+void release_spinning(void *facts)
+{
+    struct spin_facts *f = facts;
+    call_path_release(&f->path);
+    intervals_release(&f->spins);
 }

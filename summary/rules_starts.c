@@ -70,24 +70,6 @@ static bool starts_or_joins(const struct shown_frame *f)
     return starts_thread(f) || joins_thread(f);
 }
 
-/* "main spends 63% of its time starting threads and waiting for their ends, in f a.c:9: 4,100
- * threads a second." */
-static void tell(const struct thread_group *group, double share, double joins,
-                 const struct call_path *path, struct finding *f)
-{
-    struct text words = {0};
-    add_opening(group, "spend", share, &words);
-    text_addf(&words, " starting threads%s, ", joins > 0 ? " and waiting for their ends" : "");
-    add_place(&words, path);
-    if (joins > 0) {
-        text_add(&words, ": ");
-        text_add_thousands(&words, joins);
-        text_add(&words, " threads a second");
-    }
-    text_add(&words, ". Use a thread pool.");
-    f->words = words.s;
-}
-
 static bool starts_too_few(const struct judgement *s, const struct thread_group *group)
 {
     struct stack_times times =
@@ -148,6 +130,11 @@ static struct stack_times starts_and_joins_of(const struct judgement *s,
     return ret;
 }
 
+struct start_facts {
+    struct call_path path;
+    double joins; /* a second, whose waits are told, too */
+};
+
 /* The wait for a thread that hardly lives is a price of its start: for one that works it is not.
  * Where the starts alone are much, they are told alone. */
 void rule_starts(const struct judgement *s, struct thread_group *group, struct finding *f)
@@ -167,14 +154,30 @@ void rule_starts(const struct judgement *s, struct thread_group *group, struct f
         intervals_release(&times.when);
         times = starts_and_joins_of(s, group);
     }
-    struct call_path path;
+    struct start_facts facts = {.joins = rule_per_second_of_life(joins, group)};
     double share = share_of(times.wall_ns, group->wall_ns);
     add_figure(f, "share", share);
     add_figure(f, "starts_per_s", rule_per_second_of_life(joins > starts ? joins : starts, group));
     f->share = share;
-    if (share >= start_share && rule_path_in(s, thread, &times, &path)) {
-        tell(group, share, rule_per_second_of_life(joins, group), &path, f);
-        call_path_release(&path);
-    }
+    if (share >= start_share && rule_path_in(s, thread, &times, &facts.path))
+        finding_applies(f, &facts, sizeof facts);
     intervals_release(&times.when);
+}
+
+/* "main spends 63% of its time starting threads and waiting for their ends, in f a.c:9: 4,100
+ * threads a second." */
+void tell_starts(const struct judgement *s, struct finding *f, struct text *words)
+{
+    const struct start_facts *facts = f->facts;
+    const bool joins = facts->joins > 0;
+    (void)s;
+    add_opening(f->group, "spend", f->share, words);
+    text_addf(words, " starting threads%s, ", joins ? " and waiting for their ends" : "");
+    add_place(words, &facts->path);
+    if (joins) {
+        text_add(words, ": ");
+        text_add_thousands(words, facts->joins);
+        text_add(words, " threads a second");
+    }
+    text_add(words, ". Use a thread pool.");
 }

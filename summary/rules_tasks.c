@@ -71,6 +71,11 @@ bool rule_may_see_tasks(const struct judgement *s)
     return profile_task_waits(s->p, &n) && n > 0;
 }
 
+struct task_facts {
+    const struct profile_task_wait *wait;
+    bool fault;
+};
+
 void rule_tasks(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     const struct thread_summary *loop = group->threads[0];
@@ -78,20 +83,24 @@ void rule_tasks(const struct judgement *s, struct thread_group *group, struct fi
     if (idle <= 0) /* it runs no loop */
         return;
     const struct profile_task_wait *fault = task_most(s, loop, task_fault_of);
-    const struct profile_task_wait *wait = fault ? fault : task_most(s, loop, task_fact_of);
+    const struct task_facts facts = {fault ? fault : task_most(s, loop, task_fact_of), fault};
+    const struct profile_task_wait *wait = facts.wait;
     if (!wait)
         return;
     add_figure(f, "tasks", (double)(fault ? wait->n : task_count_alike(s, wait)));
     add_figure(f, "seconds", (double)wait->least_ns / NS_PER_S);
     add_figure(f, "idle_share", idle);
     f->share = idle;
-    if (idle < task_idle_share)
-        return;
-    struct text words = {0};
-    if (fault)
-        add_fault(s, wait, &words);
+    if (idle >= task_idle_share)
+        finding_applies(f, &facts, sizeof facts);
+}
+
+void tell_tasks(const struct judgement *s, struct finding *f, struct text *words)
+{
+    const struct task_facts *facts = f->facts;
+    if (facts->fault)
+        add_fault(s, facts->wait, words);
     else
-        add_fact(s, wait, &words);
-    task_add_loop(s, group, &words);
-    f->words = words.s;
+        add_fact(s, facts->wait, words);
+    task_add_loop(s, f->group, words);
 }
