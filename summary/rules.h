@@ -63,8 +63,12 @@ rule_judge rule_executor;
 rule_tell tell_executor;
 /* rules_exhausted.c */
 rule_judge rule_exhausted;
+rule_tell tell_exhausted;
+rule_release release_exhausted;
 /* rules_uneven.c */
 rule_judge rule_uneven;
+rule_tell tell_uneven;
+rule_release release_uneven;
 /* rules_meanwhile.c */
 rule_judge rule_waits_meanwhile;
 rule_tell tell_waits_meanwhile;

@@ -248,55 +248,46 @@ static void add_way_in(const struct crew *c, const struct parts *p, enum part pa
     free(times);
 }
 
-/* "On average 6.0 of 8 handler threads wait in get_connection db.py:15 > condition, and 2.0 are
- * past that, in …" */
-static void tell(const struct crew *c, const struct parts *p, double waiting, double past,
-                 struct text *words)
-{
-    text_addf(words, "On average %.1f of %.0f ", waiting, crew_alive(c));
-    crew_add_name(c, words);
-    text_add(words, " wait");
-    add_way_in(c, p, PART_WAIT, " in ", words);
-    text_addf(words, ", and %.1f %s past that", past, past < 1.05 ? "is" : "are");
-    add_way_in(c, p, PART_PAST, ", in ", words);
-    text_add(words, ". Either their pool (connections, buffers) is too small: release sooner, or "
-                    "enlarge it. Or the rest gets no work.");
-}
+/* ---- the rule ---- */
 
-/* Returns whether that is so of C. */
-static bool judge(struct crew *c, struct finding *f)
+/* A crew, and how many of it are where. */
+struct exhausted_facts {
+    struct crew crew;
+    struct parts parts;
+    double waiting, past; /* threads, on average */
+    double share, spread;
+    bool told; /* it is so */
+};
+
+/* Whether it is so of C is kept in BEST, with C, if that is more so than of BEST's.  Returns it. */
+static bool judge(struct crew *c, struct exhausted_facts *best)
 {
-    struct parts parts = {
-        .of = xcalloc(call_tree_count(c->s->g->tree) + (size_t)1, sizeof *parts.of)};
-    bool found = find_parts(c, &parts);
+    struct exhausted_facts e = {
+        .parts.of = xcalloc(call_tree_count(c->s->g->tree) + (size_t)1, sizeof *e.parts.of)};
+    bool found = find_parts(c, &e.parts);
     int64_t life_ns = c->end_ns - c->start_ns;
-    double waiting = share_of(parts.wait_ns, life_ns);
-    double past = found ? share_of(past_ns_of(c, &parts), life_ns) : 0;
-    double share = found ? share_of(parts.wait_ns, c->wall_ns) : 0;
-    double spread = found ? spread_of(c, &parts, past) : 1;
-    const struct thread_group *waits = found ? group_in(c, &parts, PART_WAIT) : c->group;
-    bool told = past >= least_past && spread <= most_spread && !others_keep(c, &parts, waits);
-    if (found && (told == (f->words != NULL) ? share > f->share : told)) {
-        struct text words = {0};
-        f->n_figures = 0;
-        add_figure(f, "share", share);
-        add_figure(f, "threads_past", past);
-        add_figure(f, "spread", spread);
-        f->share = share;
-        f->about = waits->noun;
-        const struct thread_group *past_it = group_in(c, &parts, PART_PAST);
-        f->also = past_it == waits ? NULL : past_it->noun;
-        if (told)
-            tell(c, &parts, waiting, past, &words);
-        free(f->words);
-        f->words = words.s;
+    if (found) {
+        e.waiting = share_of(e.parts.wait_ns, life_ns);
+        e.past = share_of(past_ns_of(c, &e.parts), life_ns);
+        e.share = share_of(e.parts.wait_ns, c->wall_ns);
+        e.spread = spread_of(c, &e.parts, e.past);
+        e.told = e.past >= least_past && e.spread <= most_spread &&
+                 !others_keep(c, &e.parts, group_in(c, &e.parts, PART_WAIT));
     }
-    free(parts.of);
-    return told;
+    bool better = found && (e.told == best->told ? e.share > best->share : e.told);
+    if (better) {
+        e.crew = *c;
+        *c = (struct crew){.s = c->s, .wider = c->wider};
+    }
+    struct exhausted_facts worse = better ? *best : e;
+    *best = better ? e : *best;
+    release_exhausted(&worse);
+    return e.told;
 }
 
 /* Whoever waits in the same function may need the same; or, those of one name alone. */
-static void judge_group(const struct judgement *s, struct thread_group *group, struct finding *f)
+static void judge_group(const struct judgement *s, struct thread_group *group,
+                        struct exhausted_facts *best)
 {
     bool told = false;
     for (int wide = 1; wide >= 0 && !told; wide--) {
@@ -304,7 +295,7 @@ static void judge_group(const struct judgement *s, struct thread_group *group, s
         if (crew_make(s, group, LEAST_THREADS, &crew)) {
             if (wide)
                 crew_widen(&crew, call_path_own_key(s->g->tree, find_wait(&crew)));
-            told = judge(&crew, f) || (wide && !crew.wider);
+            told = judge(&crew, best) || (wide && !crew.wider);
         }
         crew_release(&crew);
     }
@@ -315,6 +306,44 @@ void rule_exhausted(const struct judgement *s, struct thread_group *group, struc
     (void)group;
     if (profile_time_step_ns(s->p) > 0) /* how many are past it at a time is unknown from here on */
         return;
+    struct exhausted_facts best = {.told = false};
     for (size_t i = 0; i < s->g->n; i++)
-        judge_group(s, &s->g->items[i], f);
+        judge_group(s, &s->g->items[i], &best);
+    if (!best.crew.group)
+        return;
+    const struct thread_group *waits = group_in(&best.crew, &best.parts, PART_WAIT);
+    const struct thread_group *past_it = group_in(&best.crew, &best.parts, PART_PAST);
+    add_figure(f, "share", best.share);
+    add_figure(f, "threads_past", best.past);
+    add_figure(f, "spread", best.spread);
+    f->share = best.share;
+    f->about = waits->noun;
+    f->also = past_it == waits ? NULL : past_it->noun;
+    if (best.told)
+        finding_applies(f, &best, sizeof best);
+    else
+        release_exhausted(&best);
+}
+
+/* "On average 6.0 of 8 handler threads wait in get_connection db.py:15 > condition, and 2.0 are
+ * past that, in …" */
+void tell_exhausted(const struct judgement *s, struct finding *f, struct text *words)
+{
+    const struct exhausted_facts *e = f->facts;
+    (void)s;
+    text_addf(words, "On average %.1f of %.0f ", e->waiting, crew_alive(&e->crew));
+    crew_add_name(&e->crew, words);
+    text_add(words, " wait");
+    add_way_in(&e->crew, &e->parts, PART_WAIT, " in ", words);
+    text_addf(words, ", and %.1f %s past that", e->past, e->past < 1.05 ? "is" : "are");
+    add_way_in(&e->crew, &e->parts, PART_PAST, ", in ", words);
+    text_add(words, ". Either their pool (connections, buffers) is too small: release sooner, or "
+                    "enlarge it. Or the rest gets no work.");
+}
+
+void release_exhausted(void *facts)
+{
+    struct exhausted_facts *e = facts;
+    crew_release(&e->crew);
+    free(e->parts.of);
 }

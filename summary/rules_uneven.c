@@ -335,39 +335,17 @@ static void add_alone(const struct crew *c, const struct at_work *w, double mean
         text_add(words, maps ? "; chunksize=1 makes one per item." : ".");
 }
 
-/* "main waits 99% of its time in run_rounds sim.py:21. On average …", or of a KEEPER. */
-static void tell(const struct crew *c, const struct waiter *waiter, const struct at_work *w,
-                 const struct thread_summary *keeper, struct finding *f)
-{
-    struct text words = {0};
-    struct call_path path;
-    if (!heaviest_in_class(&waiter->group->tally, CLASS_ORDINARY, &path))
-        return;
-    const struct thread_group *keeps = keeper ? groups_of(c->s->g, keeper->thread) : NULL;
-    double mean = share_of(w->all_ns, w->wait_ns);
-    f->share = share_of(w->wait_ns, waiter->thread->wall_ns);
-    add_opening(waiter->group, "wait", f->share, &words);
-    text_add(&words, " in ");
-    add_way(&words, &path);
-    text_add(&words, ".");
-    call_path_release(&path);
-    add_figure(f, "share", f->share);
-    add_figure(f, "alone_share", share_of(w->alone_ns, w->wait_ns));
-    add_figure(f, "at_work", mean);
-    if (keeps)
-        add_keeper(c->s, keeper, keeps, &waiter->waits, &words);
-    add_at_work(c, mean, &words);
-    if (keeps)
-        text_addf(&words, " %s work then, and the others wait for work.",
-                  mean < 1.05 ? "has" : "have");
-    else if (take_turns(c, w))
-        add_turns(c, w, &words);
-    else
-        add_alone(c, w, mean, &words);
-    f->words = words.s;
-    f->about = waiter->group->noun;
-    f->also = keeps ? keeps->noun : NULL;
-}
+/* ---- the rule ---- */
+
+struct uneven_facts {
+    struct crew crew;
+    struct waiter waiter;
+    struct call_path path; /* in which it waits */
+    struct at_work work;
+    double mean;                         /* at work, while it waits */
+    const struct thread_summary *keeper; /* NULL: there is none */
+    const struct thread_group *keeps;    /* KEEPER's */
+};
 
 /* Of processes: do their main threads, which C is of, run for as long as all their others?  Else
  * these are who works. */
@@ -389,23 +367,39 @@ static bool works_itself(const struct crew *c)
     return 2 * own_ns >= all_ns;
 }
 
-static void judge(struct crew *c, const struct waiter *waiter, struct finding *f)
+/* Of U's crew and waiter: is it so? */
+static bool judge(struct uneven_facts *u)
 {
-    const struct intervals *waits = &waiter->waits;
-    if (share_of(intervals_ns(waits), waiter->thread->wall_ns) < wait_share || !works_itself(c))
-        return;
+    struct crew *c = &u->crew;
+    struct at_work *w = &u->work;
+    const struct intervals *waits = &u->waiter.waits;
+    if (share_of(intervals_ns(waits), u->waiter.thread->wall_ns) < wait_share || !works_itself(c))
+        return false;
     c->loop = find_loop(c);
-    struct at_work w = at_work_in(c, waits);
-    bool idle = 1 - share_of(w.all_ns, (int64_t)c->n * w.wait_ns) >= idle_share;
-    bool alone = share_of(w.alone_ns, w.wait_ns) >= alone_share &&
-                 share_of(w.some_ns, w.wait_ns) >= some_share;
-    alone &= !c->loop || !is_always_one(c, &w);
-    if (idle && are_of_pool(c, waits)) {
-        const struct thread_summary *keeper = keeper_of(c, waiter);
-        if (keeper || alone)
-            tell(c, waiter, &w, keeper, f);
-    }
-    intervals_release(&w.alone);
+    *w = at_work_in(c, waits);
+    u->mean = share_of(w->all_ns, w->wait_ns);
+    bool idle = 1 - share_of(w->all_ns, (int64_t)c->n * w->wait_ns) >= idle_share;
+    bool alone = share_of(w->alone_ns, w->wait_ns) >= alone_share &&
+                 share_of(w->some_ns, w->wait_ns) >= some_share;
+    alone &= !c->loop || !is_always_one(c, w);
+    if (!idle || !are_of_pool(c, waits))
+        return false;
+    u->keeper = keeper_of(c, &u->waiter);
+    u->keeps = u->keeper ? groups_of(c->s->g, u->keeper->thread) : NULL;
+    return (u->keeper || alone) &&
+           heaviest_in_class(&u->waiter.group->tally, CLASS_ORDINARY, &u->path);
+}
+
+static void apply(const struct uneven_facts *u, struct finding *f)
+{
+    const struct at_work *w = &u->work;
+    f->share = share_of(w->wait_ns, u->waiter.thread->wall_ns);
+    f->about = u->waiter.group->noun;
+    f->also = u->keeps ? u->keeps->noun : NULL;
+    add_figure(f, "share", f->share);
+    add_figure(f, "alone_share", share_of(w->alone_ns, w->wait_ns));
+    add_figure(f, "at_work", u->mean);
+    finding_applies(f, u, sizeof *u);
 }
 
 void rule_uneven(const struct judgement *s, struct thread_group *group, struct finding *f)
@@ -413,14 +407,42 @@ void rule_uneven(const struct judgement *s, struct thread_group *group, struct f
     (void)group;
     if (profile_time_step_ns(s->p) > 0) /* how many work at a time is unknown from here on */
         return;
-    for (size_t i = 0; i < s->g->n && !f->words; i++) {
-        struct crew crew;
-        struct waiter waiter = {.group = NULL};
-        if (crew_make(s, &s->g->items[i], LEAST_WORKERS, &crew))
-            waiter = waiter_of(&crew);
-        if (waiter.waits.n)
-            judge(&crew, &waiter, f);
-        intervals_release(&waiter.waits);
-        crew_release(&crew);
+    for (size_t i = 0; i < s->g->n && !f->applies; i++) {
+        struct uneven_facts u = {.keeper = NULL};
+        if (crew_make(s, &s->g->items[i], LEAST_WORKERS, &u.crew))
+            u.waiter = waiter_of(&u.crew);
+        if (u.waiter.waits.n && judge(&u))
+            apply(&u, f);
+        else
+            release_uneven(&u);
     }
+}
+
+/* "main waits 99% of its time in run_rounds sim.py:21. On average …", or of a keeper. */
+void tell_uneven(const struct judgement *s, struct finding *f, struct text *words)
+{
+    const struct uneven_facts *u = f->facts;
+    add_opening(u->waiter.group, "wait", f->share, words);
+    text_add(words, " in ");
+    add_way(words, &u->path);
+    text_add(words, ".");
+    if (u->keeps)
+        add_keeper(s, u->keeper, u->keeps, &u->waiter.waits, words);
+    add_at_work(&u->crew, u->mean, words);
+    if (u->keeps)
+        text_addf(words, " %s work then, and the others wait for work.",
+                  u->mean < 1.05 ? "has" : "have");
+    else if (take_turns(&u->crew, &u->work))
+        add_turns(&u->crew, &u->work, words);
+    else
+        add_alone(&u->crew, &u->work, u->mean, words);
+}
+
+void release_uneven(void *facts)
+{
+    struct uneven_facts *u = facts;
+    crew_release(&u->crew);
+    intervals_release(&u->waiter.waits);
+    intervals_release(&u->work.alone);
+    call_path_release(&u->path);
 }
