@@ -96,6 +96,7 @@ rule_tell tell_malloc_arena, tell_libc_lock;
 rule_judge rule_contention;
 /* rules_cpu.c */
 rule_judge rule_cpu_wait, rule_computes, rule_collects;
+rule_tell tell_cpu_wait, tell_collects;
 /* rules_imports.c */
 rule_judge rule_imports;
 rule_tell tell_imports;
@@ -118,6 +119,10 @@ rule_tell tell_spinning;
 rule_release release_spinning;
 /* rules_stalls.c */
 rule_judge rule_stalls;
+rule_tell tell_stalls;
+rule_release release_stalls;
 /* rules_loop.c */
 rule_judge rule_event_loop, rule_ready_loop;
+rule_tell tell_ready_loop;
+rule_release release_ready_loop;
 rule_may rule_may_see_loops;

@@ -54,14 +54,13 @@ static bool mostly_spins(const struct thread_group *group)
 }
 
 /* " Python's re compiles patterns for 82% of the time in which main runs or waits for a CPU: …" */
-static double known_of_wanted(const struct judgement *s, const struct thread_group *group,
-                              struct text *words, struct finding *f)
+static void add_known_of_wanted(const struct slow_part *known, const struct thread_group *group,
+                                struct text *words, struct finding *f)
 {
     char *of = xasprintf("the time in which %s run%s or wait%s for a CPU", group->noun,
                          verb_s(group), verb_s(group));
-    double share = add_slow_code(s, group, of, words, f);
+    add_slow_code(known, group, of, words, f);
     free(of);
-    return share;
 }
 
 /* "4 ranks wait 40% of their time for a CPU, mainly in work a.py:2" */
@@ -80,8 +79,17 @@ static void add_wait(const struct judgement *s, const struct thread_group *group
     }
 }
 
-/* Where what is known to be slow takes most of what they want of a CPU it comes first: the lack of
- * CPUs is its price. */
+/* What is known to be slow takes most of what they want of a CPU: their lack is its price. */
+static bool is_known_price(const struct slow_part *known)
+{
+    return known->share >= mostly_known;
+}
+
+struct cpu_facts {
+    struct cpu_shortage shortage;
+    struct slow_part known; /* of what they want of a CPU */
+};
+
 void rule_cpu_wait(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     double share = share_of(group->runqueue_ns, group->wall_ns);
@@ -89,24 +97,32 @@ void rule_cpu_wait(const struct judgement *s, struct thread_group *group, struct
     f->share = share;
     if (share < worth_telling || is_short_lived(s, group) || mostly_spins(group))
         return;
-    struct text words = {0};
-    struct cpu_shortage shortage = cpu_shortage_of(s, group);
-    add_shortage_figures(&shortage, f);
+    const struct cpu_facts facts = {cpu_shortage_of(s, group), slow_code_of(s, group)};
+    const bool limited = facts.shortage.limited;
+    add_shortage_figures(&facts.shortage, f);
+    if (facts.known.row)
+        add_figure(f, "known_share", facts.known.share);
     /* On a busy machine each thread that wakes up waits for a moment, also who has little to do. */
-    f->for_leaders = !shortage.limited;
-    struct text known = {0};
-    bool first = known_of_wanted(s, group, &known, f) >= mostly_known;
-    if (first)
-        text_addf(&words, "%s ", known.s + strlen(" "));
-    else if (!shortage.limited)
+    f->for_leaders = !limited;
+    if (!limited && !is_known_price(&facts.known))
         f->kind = FINDING_BEHIND;
-    add_wait(s, group, first ? group->plural ? "They" : "It" : group->noun, share, &words);
-    add_shortage(s, group, &shortage, &words);
-    text_add(&words, first || !known.s ? "" : known.s);
+    if (is_worth_a_sentence(group, share, limited))
+        finding_applies(f, &facts, sizeof facts);
+}
+
+void tell_cpu_wait(const struct judgement *s, struct finding *f, struct text *words)
+{
+    struct thread_group *group = f->group;
+    const struct cpu_facts *facts = f->facts;
+    bool first = is_known_price(&facts->known);
+    struct text known = {0};
+    add_known_of_wanted(&facts->known, group, &known, f);
+    if (first)
+        text_addf(words, "%s ", known.s + strlen(" "));
+    add_wait(s, group, first ? group->plural ? "They" : "It" : group->noun, f->share, words);
+    add_shortage(s, group, &facts->shortage, words);
+    text_add(words, first || !known.s ? "" : known.s);
     text_release(&known);
-    if (!is_worth_a_sentence(group, share, shortage.limited))
-        text_release(&words);
-    f->words = words.s;
 }
 
 /* ---- computing ---- */
@@ -219,11 +235,12 @@ void rule_computes(const struct judgement *s, struct thread_group *group, struct
         add_places(s, group, &words, f);
         add_waits(s, group, &words);
         text_add(&words, ".");
+        const struct slow_part known = slow_code_of(s, group);
         if (told)
-            (void)known_of_wanted(s, group, &words, f);
+            add_known_of_wanted(&known, group, &words, f);
         else
-            (void)add_slow_code(s, group, group->plural ? "their CPU time" : "its CPU time", &words,
-                                f);
+            add_slow_code(&known, group, group->plural ? "their CPU time" : "its CPU time", &words,
+                          f);
         if (told)
             add_wanted_cpus(s, group, &shortage, &words);
         add_lockstep(s, group, group->paths[0].node, &words, f);
@@ -251,35 +268,38 @@ static int64_t collected_at_end_ns(const struct judgement *s, struct tally *tall
     return ns;
 }
 
-/* "main spends 28% of its time collecting garbage …": NS in all, mainly on the way PATH. */
-static char *collecting(const struct judgement *s, struct thread_group *group,
-                        const struct call_path *path, int64_t ns)
-{
-    struct text words = {0};
-    int64_t end_ns = collected_at_end_ns(s, &group->tally);
-    bool at_end = 2 * end_ns >= ns;
-    add_opening(group, "spend", share_of(at_end ? end_ns : ns, group->wall_ns), &words);
-    text_add(&words, " collecting garbage");
-    if (at_end) {
-        text_add(&words, " while the interpreter ends. os._exit() skips that; what is open must be "
-                         "flushed before.");
-        return words.s;
-    }
-    if (path->caller && !is_at_python_end(s, path->node))
-        text_addf(&words, ", mainly called from %s", path->caller);
-    text_add(&words, ".");
-    text_add(&words, collector_remedy);
-    return words.s;
-}
+struct gc_facts {
+    struct call_path path; /* on which it is mainly called */
+    int64_t ns;            /* in all */
+};
 
 void rule_collects(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
-    struct call_path path = {.caller = NULL};
-    int64_t ns = 0;
-    (void)doing_collects(&group->tally, &path, &ns);
-    f->share = share_of(ns, group->wall_ns);
+    struct gc_facts facts = {.ns = 0};
+    (void)doing_collects(&group->tally, &facts.path, &facts.ns);
+    f->share = share_of(facts.ns, group->wall_ns);
     add_figure(f, "share", f->share);
     if (f->share >= worth_telling && !facts_about(s, group)->pauses_told)
-        f->words = collecting(s, group, &path, ns);
-    call_path_release(&path);
+        finding_applies(f, &facts, sizeof facts);
+    else
+        call_path_release(&facts.path);
+}
+
+void tell_collects(const struct judgement *s, struct finding *f, struct text *words)
+{
+    struct thread_group *group = f->group;
+    const struct gc_facts *facts = f->facts;
+    int64_t end_ns = collected_at_end_ns(s, &group->tally);
+    bool at_end = 2 * end_ns >= facts->ns;
+    add_opening(group, "spend", share_of(at_end ? end_ns : facts->ns, group->wall_ns), words);
+    text_add(words, " collecting garbage");
+    if (at_end) {
+        text_add(words, " while the interpreter ends. os._exit() skips that; what is open must be "
+                        "flushed before.");
+        return;
+    }
+    if (facts->path.caller && !is_at_python_end(s, facts->path.node))
+        text_addf(words, ", mainly called from %s", facts->path.caller);
+    text_add(words, ".");
+    text_add(words, collector_remedy);
 }

@@ -121,22 +121,36 @@ bool rule_may_see_loops(const struct judgement *s)
     return rule_has_frame(s, is_of_loop);
 }
 
+struct ready_facts {
+    struct loop_polls polls;
+    double share; /* of the time */
+};
+
 void rule_ready_loop(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
-    struct loop_polls polls = loop_polls_of(s, group->threads[0]->thread);
-    double share = share_of(polls.poll_ns, group->wall_ns);
-    add_figure(f, "polls_share", share);
+    struct ready_facts facts = {.polls = loop_polls_of(s, group->threads[0]->thread)};
+    facts.share = share_of(facts.polls.poll_ns, group->wall_ns);
+    add_figure(f, "polls_share", facts.share);
     f->share = share_of(group->cpu_ns + group->runqueue_ns, group->wall_ns);
-    if (loop_is_always_ready(s, group->threads[0], &polls)) {
-        struct text words = {0};
-        add_never_waits(group, &polls, &words);
-        add_percent(&words, share);
-        text_add(&words, " of its time.");
-        add_handler(s, group, &polls, &words);
-        add_causes(s, group, &polls, &words, f);
-        f->words = words.s;
-    }
-    intervals_release(&polls.rest);
+    if (loop_is_always_ready(s, group->threads[0], &facts.polls))
+        finding_applies(f, &facts, sizeof facts);
+    else
+        release_ready_loop(&facts);
+}
+
+void tell_ready_loop(const struct judgement *s, struct finding *f, struct text *words)
+{
+    const struct ready_facts *facts = f->facts;
+    add_never_waits(f->group, &facts->polls, words);
+    add_percent(words, facts->share);
+    text_add(words, " of its time.");
+    add_handler(s, f->group, &facts->polls, words);
+    add_causes(s, f->group, &facts->polls, words, f);
+}
+
+void release_ready_loop(void *facts)
+{
+    intervals_release(&((struct ready_facts *)facts)->polls.rest);
 }
 
 /* ---- a loop that is kept ---- */
@@ -185,8 +199,10 @@ static void judge_loop(const struct judgement *s, const struct thread_group *gro
         return;
     struct text words = {0};
     bool rests = !add_loop(s, group, loop, stalls, stalled, &words);
-    if (!rests && share_of(group->cpu_ns, group->wall_ns) >= computes_much)
-        (void)add_slow_code(s, group, group->plural ? "their CPU time" : "its CPU time", &words, f);
+    if (!rests && share_of(group->cpu_ns, group->wall_ns) >= computes_much) {
+        const struct slow_part known = slow_code_of(s, group);
+        add_slow_code(&known, group, group->plural ? "their CPU time" : "its CPU time", &words, f);
+    }
     add_loops_answer(s, group, &words);
     if (rests) {
         f->kind = FINDING_RESTS;

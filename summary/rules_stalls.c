@@ -20,25 +20,40 @@ static void add_waits(const struct judgement *s, struct thread_group *group,
     (void)add_kernel_side(s, group, r->path.node, true, words, f);
 }
 
+struct stall_facts {
+    struct returns r;
+    const struct thread_group *group; /* R's */
+};
+
 void rule_stalls(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
-    struct returns r;
-    if (!returns_are_asked(s, group) || !returns_find(s, group, &r))
+    struct stall_facts facts = {.group = group};
+    if (!returns_are_asked(s, group) || !returns_find(s, group, &facts.r))
         return;
-    const struct stall *longest = &r.stalls[stalls_worst(r.stalls, group->n)].longest;
-    add_figure(f, "share", r.share);
+    const struct stall *longest = &facts.r.stalls[stalls_worst(facts.r.stalls, group->n)].longest;
+    add_figure(f, "share", facts.r.share);
     add_figure(f, "longest_stall_s", (double)stall_ns(longest) / NS_PER_S);
     f->share = 1;
-    enum returns_stall stall = returns_stall(s, group, &r);
+    enum returns_stall stall = returns_stall(s, group, &facts.r);
     if (stall == STALL_OF_REQUESTS) /* who has what there are a few of stays away, too */
         f->unless = "exhausted";
-    if (stall) {
-        struct text words = {0};
-        text_addf(&words, "%s stall%s between %s waits.", group->noun, verb_s(group),
-                  possessive(group));
-        add_away(s, group, r.stalls, true, &words);
-        add_waits(s, group, &r, &words, f);
-        f->words = words.s;
-    }
-    returns_release(&r, group);
+    if (stall)
+        finding_applies(f, &facts, sizeof facts);
+    else
+        release_stalls(&facts);
+}
+
+void tell_stalls(const struct judgement *s, struct finding *f, struct text *words)
+{
+    const struct returns *r = &((struct stall_facts *)f->facts)->r;
+    text_addf(words, "%s stall%s between %s waits.", f->group->noun, verb_s(f->group),
+              possessive(f->group));
+    add_away(s, f->group, r->stalls, true, words);
+    add_waits(s, f->group, r, words, f);
+}
+
+void release_stalls(void *facts)
+{
+    struct stall_facts *f = facts;
+    returns_release(&f->r, f->group);
 }

@@ -127,8 +127,7 @@ static void add_calls(const struct thread_group *group, uint64_t n, uint64_t byt
                   each < small_bytes ? ": for a file, use a buffer." : ".");
 }
 
-static double add_row(const struct judgement *s, const struct thread_group *group, const char *of,
-                      struct text *words, struct finding *f)
+struct slow_part slow_code_of(const struct judgement *s, const struct thread_group *group)
 {
     int64_t sums[KNOWN_MOST_SLOW] = {0};
     int64_t all_ns = 0;
@@ -139,25 +138,30 @@ static double add_row(const struct judgement *s, const struct thread_group *grou
     for (size_t i = 0; i < s->slow->n_rows; i++)
         best = sums[i] > sums[best] ? i : best;
     double share = share_of(sums[best], all_ns);
-    if (share <= 0 || share < s->slow->rows[best]->least_share)
-        return 0;
-    text_addf(words, " %s for ", s->slow->rows[best]->slow);
-    add_percent(words, share);
-    text_addf(words, " of %s: %s.", of, s->slow->rows[best]->remedy);
-    add_figure(f, "known_share", share);
-    return share;
+    bool is = share > 0 && share >= s->slow->rows[best]->least_share;
+    return is ? (struct slow_part){s->slow->rows[best], share} : (struct slow_part){.row = NULL};
 }
 
-double add_slow_code(const struct judgement *s, const struct thread_group *group, const char *of,
-                     struct text *words, struct finding *f)
+static void add_part(const struct slow_part *part, const char *of, struct text *words,
+                     struct finding *f)
 {
-    double share = add_row(s, group, of, words, f);
+    if (!part->row)
+        return;
+    text_addf(words, " %s for ", part->row->slow);
+    add_percent(words, part->share);
+    text_addf(words, " of %s: %s.", of, part->row->remedy);
+    add_figure(f, "known_share", part->share);
+}
+
+void add_slow_code(const struct slow_part *part, const struct thread_group *group, const char *of,
+                   struct text *words, struct finding *f)
+{
+    add_part(part, of, words, f);
     struct profile_usage u = rule_usage_of(group);
     add_figure(f, "reads_per_s", rule_per_second_of_life(u.reads, group));
     add_figure(f, "writes_per_s", rule_per_second_of_life(u.writes, group));
     add_calls(group, u.reads, u.read_bytes, "reads", words);
     add_calls(group, u.writes, u.written_bytes, "writes", words);
-    return share;
 }
 
 double add_slow_code_of(const struct judgement *s, const struct thread_group *other,
@@ -168,7 +172,8 @@ double add_slow_code_of(const struct judgement *s, const struct thread_group *ot
     if (share_of(other->cpu_ns + other->runqueue_ns, other->wall_ns) < much)
         return 0;
     text_addf(&of, other->plural ? "the CPU time of %s" : "%s's CPU time", other->noun);
-    double share = add_row(s, other, of.s, words, f);
+    struct slow_part part = slow_code_of(s, other);
+    add_part(&part, of.s, words, f);
     text_release(&of);
-    return share;
+    return part.share;
 }

@@ -23,13 +23,20 @@ struct slow_code {
 void slow_code_init(struct slow_code *all, const struct view *v);
 void slow_code_release(struct slow_code *all);
 
-/* " re compiles patterns for 97% of that: …": the row that most of the time of GROUP goes to, while
- * it runs or could run, if that is the row's least share.  Then: " It makes 525,000 reads a second:
- * …", if that is so.  OF: what its share is of, as the sentence has it: "that".  Returns
- * the row's share; 0: no row. */
-double add_slow_code(const struct judgement *s, const struct thread_group *group, const char *of,
-                     struct text *words, struct finding *f);
+/* The row that most of the time of a group goes to, while it runs or could run, if that is the
+ * row's least share. */
+struct slow_part {
+    const struct known_row *row; /* NULL: none */
+    double share;
+};
+struct slow_part slow_code_of(const struct judgement *s, const struct thread_group *group);
+/* " re compiles patterns for 97% of that: …": PART, if there is one, of GROUP.  Then: " It makes
+ * 525,000 reads a second: …", if that is so.  OF: what its share is of, as the sentence has it:
+ * "that". */
+void add_slow_code(const struct slow_part *part, const struct thread_group *group, const char *of,
+                   struct text *words, struct finding *f);
 /* " pydantic builds schemas for 82% of intake's CPU time: …": the same of OTHER, whom the sentence
- * is not about, without its calls, if it computes for much of its time. */
+ * is not about, without its calls, if it computes for much of its time.  Returns the row's share;
+ * 0: no row. */
 double add_slow_code_of(const struct judgement *s, const struct thread_group *other,
                         struct text *words, struct finding *f);
