@@ -94,6 +94,8 @@ rule_judge rule_malloc_arena, rule_libc_lock;
 rule_tell tell_malloc_arena, tell_libc_lock;
 /* rules_contention.c */
 rule_judge rule_contention;
+rule_tell tell_contention;
+rule_release release_contention;
 /* rules_cpu.c */
 rule_judge rule_cpu_wait, rule_computes, rule_collects;
 rule_tell tell_cpu_wait, tell_collects;

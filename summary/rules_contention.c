@@ -205,31 +205,35 @@ static void add_held_times(const struct judgement *s, const struct thread_group 
     }
 }
 
-/* ", 94% of that time in emit > write pipe"  HOLDER: one of them.  Returns their node; 0:
- * they do not do the same. */
-static uint32_t add_holders_way(const struct judgement *s, const struct profile_thread *holder,
-                                struct tally *t, struct text *words, struct finding *f)
+struct contention_facts {
+    struct place at; /* where most of the waits are */
+    size_t n_holders;
+    bool all_read;                      /* there are no more holders */
+    const struct thread_group *holders; /* that of one of them; NULL: they do not do the same */
+    struct call_path way;               /* on which they are while they have it */
+    double way_share;                   /* of that time */
+    struct kernel_side side;            /* whom they wait for there */
+};
+
+/* T: of the times in which they have it.  HOLDER: one of them. */
+static void find_holders_way(const struct judgement *s, const struct profile_thread *holder,
+                             struct tally *t, struct contention_facts *facts, struct finding *f)
 {
-    struct call_path path;
-    uint32_t node = 0;
-    if (t->samples < LEAST_SAMPLES || !groups_of(s->g, holder) || !call_paths_heaviest(t, &path, 1))
-        return 0;
-    double share = share_of(call_path_call_ns(t, &path), t->all_ns);
-    add_figure(f, "holders_share", share);
-    if (share >= same_part) {
-        text_add(words, ", ");
-        add_percent(words, share);
-        text_add(words, " of that time in ");
-        add_way(words, &path);
-        node = path.node;
-    }
-    call_path_release(&path);
-    return node;
+    const struct thread_group *holders = groups_of(s->g, holder);
+    if (t->samples < LEAST_SAMPLES || !holders || !call_paths_heaviest(t, &facts->way, 1))
+        return;
+    facts->way_share = share_of(call_path_call_ns(t, &facts->way), t->all_ns);
+    add_figure(f, "holders_share", facts->way_share);
+    if (facts->way_share < same_part)
+        return;
+    facts->holders = holders;
+    facts->side = kernel_side_of(s, holders, facts->way.node);
+    f->also = facts->side.other ? facts->side.other->noun : NULL;
 }
 
-static void add_what_they_do(const struct judgement *s, const struct thread_group *group,
-                             const struct contention *c, const struct place *at, struct text *words,
-                             struct finding *f)
+static void find_what_they_do(const struct judgement *s, const struct thread_group *group,
+                              const struct contention *c, const struct place *at,
+                              struct contention_facts *facts, struct finding *f)
 {
     struct intervals held[MOST_HOLDERS] = {{.n = 0}};
     const struct profile_thread *seen = NULL;
@@ -248,33 +252,21 @@ static void add_what_they_do(const struct judgement *s, const struct thread_grou
         tally_add(&t, holder, held[i].items, held[i].n);
         seen = holder;
     }
-    uint32_t node = seen ? add_holders_way(s, seen, &t, words, f) : 0;
-    text_add(words, ".");
-    if (node && add_kernel_side(s, groups_of(s->g, seen), node, true, words, f))
-        add_what_it_does(s, groups_of(s->g, seen), node, words, f);
+    if (seen)
+        find_holders_way(s, seen, &t, facts, f);
     tally_release(&t);
     for (size_t i = 0; i < c->n_holders; i++)
         intervals_release(&held[i]);
 }
 
-/* "6 work threads wait 42% of their time for mutex table_mutex in insert_row a.cc:8.  9 threads
- * hold it in turn."  "At least 9", where not all holders were read. */
-static void tell(const struct judgement *s, struct thread_group *group, const struct contention *c,
-                 const struct place *at, double share, struct finding *f)
+static void apply(const struct judgement *s, const struct thread_group *group,
+                  const struct contention *c, const struct place *at, struct finding *f)
 {
-    struct text words = {0};
-    struct call_path path = call_path_to(&group->tally, at->node);
-    add_opening(group, "wait", share, &words);
-    text_add(&words, " for ");
-    wait_side_add_thing(&words, s->p, &at->side);
-    text_add(&words, ", ");
-    add_place(&words, &path);
-    text_addf(&words, ". %s%zu threads hold it in turn", are_all_read(c) ? "" : "At least ",
-              c->n_holders);
-    add_what_they_do(s, group, c, at, &words, f);
-    f->words = words.s;
+    struct contention_facts facts = {
+        .at = *at, .n_holders = c->n_holders, .all_read = are_all_read(c)};
+    find_what_they_do(s, group, c, at, &facts, f);
     f->unless = "waits_for"; /* that names the same holders, if they are alike */
-    call_path_release(&path);
+    finding_applies(f, &facts, sizeof facts);
 }
 
 /* GROUP's waits at the places for the lock of AT of which nothing was read: Python's locks are
@@ -321,5 +313,38 @@ void rule_contention(const struct judgement *s, struct thread_group *group, stru
     f->share = share;
     if (at && share >= worth_telling && one_lock && !has_one_holder(&c) &&
         !facts_about(s, group)->in_circle && !facts_about(s, group)->stuck)
-        tell(s, group, &c, at, share, f);
+        apply(s, group, &c, at, f);
+}
+
+/* "6 work threads wait 42% of their time for mutex table_mutex in insert_row a.cc:8.  9 threads
+ * hold it in turn, 94% of that time in emit > write pipe."  "At least 9", where not all holders
+ * were read. */
+void tell_contention(const struct judgement *s, struct finding *f, struct text *words)
+{
+    const struct contention_facts *facts = f->facts;
+    struct call_path path = call_path_to(&f->group->tally, facts->at.node);
+    add_opening(f->group, "wait", f->share, words);
+    text_add(words, " for ");
+    wait_side_add_thing(words, s->p, &facts->at.side);
+    text_add(words, ", ");
+    add_place(words, &path);
+    call_path_release(&path);
+    text_addf(words, ". %s%zu threads hold it in turn", facts->all_read ? "" : "At least ",
+              facts->n_holders);
+    if (facts->holders) {
+        text_add(words, ", ");
+        add_percent(words, facts->way_share);
+        text_add(words, " of that time in ");
+        add_way(words, &facts->way);
+    }
+    text_add(words, ".");
+    if (facts->holders)
+        kernel_side_add(s, facts->holders, &facts->side, words, f);
+}
+
+void release_contention(void *facts)
+{
+    struct contention_facts *c = facts;
+    call_path_release(&c->way);
+    kernel_side_release(&c->side);
 }

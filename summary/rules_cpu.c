@@ -79,7 +79,7 @@ static void add_wait(const struct judgement *s, const struct thread_group *group
     }
 }
 
-/* What is known to be slow takes most of what they want of a CPU: their lack is its price. */
+/* Does KNOWN take most of what they want of a CPU?  Then their lack is its price. */
 static bool is_known_price(const struct slow_part *known)
 {
     return known->share >= mostly_known;
