@@ -229,7 +229,12 @@ static const struct rule {
      .tell = tell_waits,
      .release = release_waits,
      .causes = OF(LOCK)},
-    {.key = "computes", .judge = rule_computes, .causes = COMPUTING, .kind = FINDING_DESCRIBES},
+    {.key = "computes",
+     .judge = rule_computes,
+     .tell = tell_computes,
+     .release = release_computes,
+     .causes = COMPUTING,
+     .kind = FINDING_DESCRIBES},
 };
 enum { N_RULES = sizeof rules / sizeof *rules, OWN_FINDINGS = 2 };
 

@@ -98,7 +98,8 @@ rule_tell tell_contention;
 rule_release release_contention;
 /* rules_cpu.c */
 rule_judge rule_cpu_wait, rule_computes, rule_collects;
-rule_tell tell_cpu_wait, tell_collects;
+rule_tell tell_cpu_wait, tell_computes, tell_collects;
+rule_release release_computes;
 /* rules_imports.c */
 rule_judge rule_imports;
 rule_tell tell_imports;

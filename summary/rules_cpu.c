@@ -134,16 +134,13 @@ static int64_t waited_ns(const struct thread_group *group, const struct cpu_shor
     return is_of_computing(group) && !shortage->limited ? group->runqueue_ns : 0;
 }
 
-/* " and waited 16% for a CPU", if that is much; returns whether it is. */
-static bool add_waited(double waited, struct text *words, struct finding *f)
+/* " and waited 16% for a CPU" */
+static void add_waited(double waited, struct text *words, struct finding *f)
 {
-    if (waited < worth_telling)
-        return false;
     text_add(words, " and waited ");
     add_percent(words, waited);
     text_add(words, " for a CPU");
     add_figure(f, "wait_cpu_share", waited);
-    return true;
 }
 
 /* What GROUP does in PATH; NULL: it computes there, or would if memory were there. */
@@ -215,38 +212,57 @@ static void add_lifetime(const struct judgement *s, const struct thread_group *g
         text_addf(words, "%s time", possessive(group));
 }
 
+struct compute_facts {
+    struct cpu_shortage shortage;
+    double ran, waited; /* of the time: for a CPU, as far as that is told */
+    struct lockstep lockstep;
+};
+
 void rule_computes(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
-    struct text words = {0};
-    const struct cpu_shortage shortage = cpu_shortage_of(s, group);
+    struct compute_facts facts = {.shortage = cpu_shortage_of(s, group)};
     int64_t ran_ns = group->cpu_ns - spinning_cpu_ns(s, group); /* which is no work */
-    double share = share_of(ran_ns, group->wall_ns);
-    double waited = share_of(waited_ns(group, &shortage), group->wall_ns);
-    add_figure(f, "share", share);
-    f->share = share + waited;
+    double waited = share_of(waited_ns(group, &facts.shortage), group->wall_ns);
+    facts.ran = share_of(ran_ns, group->wall_ns);
+    facts.waited = waited >= worth_telling ? waited : 0;
+    add_figure(f, "share", facts.ran);
+    f->share = facts.ran + waited;
     bool spins = 2 * ran_ns < group->cpu_ns; /* rule_spinning() tells of that */
-    if (share + waited >= compute_share && group->n_paths && !spins) {
-        text_addf(&words, "%s compute%s: %s ran ", group->noun, verb_s(group),
-                  group->plural ? "they" : "it");
-        add_percent(&words, share);
-        text_add(&words, " of ");
-        add_lifetime(s, group, &words);
-        bool told = add_waited(waited, &words, f);
-        add_places(s, group, &words, f);
-        add_waits(s, group, &words);
-        text_add(&words, ".");
-        const struct slow_part known = slow_code_of(s, group);
-        if (told)
-            add_known_of_wanted(&known, group, &words, f);
-        else
-            add_slow_code(&known, group, group->plural ? "their CPU time" : "its CPU time", &words,
-                          f);
-        if (told)
-            add_wanted_cpus(s, group, &shortage, &words);
-        add_lockstep(s, group, group->paths[0].node, &words, f);
-        add_kept_loop(s, group, group->paths[0].node, &words);
-        f->words = words.s;
+    if (f->share < compute_share || !group->n_paths || spins)
+        return;
+    facts.lockstep = lockstep_of(s, group, group->paths[0].node);
+    f->also = facts.lockstep.n ? facts.lockstep.items[0].group->noun : NULL;
+    finding_applies(f, &facts, sizeof facts);
+}
+
+void tell_computes(const struct judgement *s, struct finding *f, struct text *words)
+{
+    struct thread_group *group = f->group;
+    const struct compute_facts *facts = f->facts;
+    const struct slow_part known = slow_code_of(s, group);
+    text_addf(words, "%s compute%s: %s ran ", group->noun, verb_s(group),
+              group->plural ? "they" : "it");
+    add_percent(words, facts->ran);
+    text_add(words, " of ");
+    add_lifetime(s, group, words);
+    if (facts->waited > 0)
+        add_waited(facts->waited, words, f);
+    add_places(s, group, words, f);
+    add_waits(s, group, words);
+    text_add(words, ".");
+    if (facts->waited > 0) {
+        add_known_of_wanted(&known, group, words, f);
+        add_wanted_cpus(s, group, &facts->shortage, words);
+    } else {
+        add_slow_code(&known, group, group->plural ? "their CPU time" : "its CPU time", words, f);
     }
+    lockstep_add(&facts->lockstep, group, words);
+    add_kept_loop(s, group, group->paths[0].node, words);
+}
+
+void release_computes(void *facts)
+{
+    lockstep_release(&((struct compute_facts *)facts)->lockstep);
 }
 
 /* Is NODE in what ends the interpreter, once the program's code has ended? */
