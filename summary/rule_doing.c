@@ -259,29 +259,21 @@ static bool is_same(const struct judgement *s, const struct doing *a, const stru
     return same;
 }
 
-/* STALL: what the longest time away is spent with, if that is told. */
-static void add_rest(const struct judgement *s, const struct thread_group *group, struct tally *t,
-                     const struct doing *stall, struct text *words)
+static void add_rest(const struct judgement *s, const struct thread_group *group,
+                     const struct away *a, struct text *words)
 {
-    struct doing doing = doing_of(s, t);
-    double part = share_of(doing.ns, t->all_ns);
-    bool told = doing.told && part >= least_part;
-    if (told) {
-        bool same = stall->told && is_same(s, stall, &doing);
-        if (same)
-            text_add(words, " That takes ");
-        else
-            text_addf(words, " %s spend%s ", group->plural ? "They" : "It", verb_s(group));
-        add_percent(words, part);
-        text_addf(words, " of %s other time", possessive(group));
-        if (!same) {
-            text_add(words, " ");
-            doing_add(s, &doing, words);
-        }
-        text_add(words, ".");
+    bool same = a->stall.told && is_same(s, &a->stall, &a->rest);
+    if (same)
+        text_add(words, " That takes ");
+    else
+        text_addf(words, " %s spend%s ", group->plural ? "They" : "It", verb_s(group));
+    add_percent(words, a->rest_part);
+    text_addf(words, " of %s other time", possessive(group));
+    if (!same) {
+        text_add(words, " ");
+        doing_add(s, &a->rest, words);
     }
-    add_reason(told ? &doing : stall, words);
-    doing_release(&doing);
+    text_add(words, ".");
 }
 
 /* T: of GROUP's longest of STALLS; it borrows WHEN, which is set, too. */
@@ -324,28 +316,56 @@ bool is_pause(const struct judgement *s, const struct thread_group *group,
     return pause;
 }
 
-void add_away(const struct judgement *s, const struct thread_group *group,
-              const struct stalls *stalls, bool stalled, struct text *words)
+struct away away_of(const struct judgement *s, const struct thread_group *group,
+                    const struct stalls *stalls, bool stalled)
 {
-    struct doing stall = {.told = false};
+    struct away ret = {.longest = stalls[stalls_worst(stalls, group->n)].longest};
     struct tally t;
     uint64_t samples = 0;
     if (stalled)
-        stall = doing_in_stall(s, group, stalls);
-    if (stall.told)
-        add_stall(s, group, &stalls[stalls_worst(stalls, group->n)].longest, &stall, words);
+        ret.stall = doing_in_stall(s, group, stalls);
     tally_init(&t, s->g->tree, TALLY_ALL);
     for (size_t i = 0; i < group->n; i++) {
         samples += stalls[i].samples;
         if (stalls[i].n)
             tally_add(&t, group->threads[i]->thread, stalls[i].away.items, stalls[i].n);
     }
-    if (samples >= LEAST_SAMPLES && share_of(t.all_ns, group->wall_ns) >= least_rest)
-        add_rest(s, group, &t, &stall, words);
-    else
-        add_reason(&stall, words);
+    if (samples >= LEAST_SAMPLES && share_of(t.all_ns, group->wall_ns) >= least_rest) {
+        ret.rest = doing_of(s, &t);
+        ret.rest_part = share_of(ret.rest.ns, t.all_ns);
+        ret.rest.told &= ret.rest_part >= least_part;
+    }
     tally_release(&t);
-    doing_release(&stall);
+    return ret;
+}
+
+bool away_is_told(const struct away *a)
+{
+    return a->stall.told || a->rest.told;
+}
+
+void away_add(const struct judgement *s, const struct thread_group *group, const struct away *a,
+              struct text *words)
+{
+    if (a->stall.told)
+        add_stall(s, group, &a->longest, &a->stall, words);
+    if (a->rest.told)
+        add_rest(s, group, a, words);
+    add_reason(a->rest.told ? &a->rest : &a->stall, words);
+}
+
+void away_release(struct away *a)
+{
+    doing_release(&a->stall);
+    doing_release(&a->rest);
+}
+
+void add_away(const struct judgement *s, const struct thread_group *group,
+              const struct stalls *stalls, bool stalled, struct text *words)
+{
+    struct away away = away_of(s, group, stalls, stalled);
+    away_add(s, group, &away, words);
+    away_release(&away);
 }
 
 /* ---- a loop that is kept ---- */

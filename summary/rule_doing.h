@@ -46,9 +46,22 @@ struct doing doing_in_stall(const struct judgement *s, const struct thread_group
 /* Is that one a pause of Python's collector, from PAUSE_NS on? */
 bool is_pause(const struct judgement *s, const struct thread_group *group,
               const struct stalls *stalls);
-/* " Longest stall: 330 ms in build_report a.py:6. It spends 85% of its other time on that.": what
- * GROUP's threads do while they are not there, and if STALLED for how long one is not.  STALLS: one
- * by thread. */
+/* What a group's threads do while they are not there. */
+struct away {
+    struct stall longest;
+    struct doing stall; /* in the longest, if that is told */
+    struct doing rest;  /* in all of that time, if that is told */
+    double rest_part;   /* of that time */
+};
+/* Of GROUP, and if STALLED for how long one is away.  STALLS: one by thread. */
+struct away away_of(const struct judgement *s, const struct thread_group *group,
+                    const struct stalls *stalls, bool stalled);
+bool away_is_told(const struct away *a);
+/* " Longest stall: 330 ms in build_report a.py:6. It spends 85% of its other time on that." */
+void away_add(const struct judgement *s, const struct thread_group *group, const struct away *a,
+              struct text *words);
+void away_release(struct away *a);
+/* All of these at once. */
 void add_away(const struct judgement *s, const struct thread_group *group,
               const struct stalls *stalls, bool stalled, struct text *words);
 /* " That keeps its event loop (asyncio) from polling.", if GROUP's one thread is at NODE in a

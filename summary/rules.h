@@ -126,6 +126,6 @@ rule_tell tell_stalls;
 rule_release release_stalls;
 /* rules_loop.c */
 rule_judge rule_event_loop, rule_ready_loop;
-rule_tell tell_ready_loop;
-rule_release release_ready_loop;
+rule_tell tell_event_loop, tell_ready_loop;
+rule_release release_event_loop, release_ready_loop;
 rule_may rule_may_see_loops;

@@ -157,21 +157,10 @@ void release_ready_loop(void *facts)
 
 static const double computes_much = 0.3; /* of its time: what it runs is worth a word */
 
-/* Returns whether it says more than that the loop idles. */
-static bool add_loop(const struct judgement *s, const struct thread_group *group,
-                     const struct loop *loop, const struct stalls *stalls, bool stalled,
-                     struct text *words)
-{
-    text_addf(words,
-              group->plural ? "%s run event loops (%s) and are idle "
-                            : "%s runs an event loop (%s) and is idle ",
-              group->noun, loop->kind);
-    add_percent(words, share_of(loop->idle_ns, group->wall_ns));
-    text_addf(words, " of %s time.", possessive(group));
-    size_t idles = words->len;
-    add_away(s, group, stalls, stalled, words);
-    return words->len > idles;
-}
+struct loop_facts {
+    struct loop loop;
+    struct away away; /* not told: the loop idles, and that is all */
+};
 
 /* Is the longest time between two polls one that a reader should know of? */
 static bool is_long(const struct judgement *s, const struct thread_group *group,
@@ -197,20 +186,16 @@ static void judge_loop(const struct judgement *s, const struct thread_group *gro
     f->share = stalled && (group == s->lead || group->leads) ? 1 : 1 - idle;
     if (!loop->kind || idle < loop_idle_share || loop->polls < (stalled ? LEAST_POLLS : 1))
         return;
-    struct text words = {0};
-    bool rests = !add_loop(s, group, loop, stalls, stalled, &words);
-    if (!rests && share_of(group->cpu_ns, group->wall_ns) >= computes_much) {
-        const struct slow_part known = slow_code_of(s, group);
-        add_slow_code(&known, group, group->plural ? "their CPU time" : "its CPU time", &words, f);
-    }
-    add_loops_answer(s, group, &words);
+    struct loop_facts facts = {*loop, away_of(s, group, stalls, stalled)};
+    bool rests = !away_is_told(&facts.away);
     if (rests) {
         f->kind = FINDING_RESTS;
         f->share = idle;
     }
     if (rests && facts_about(s, group)->tasks_told)
-        text_release(&words);
-    f->words = words.s;
+        release_event_loop(&facts);
+    else
+        finding_applies(f, &facts, sizeof facts);
 }
 
 void rule_event_loop(const struct judgement *s, struct thread_group *group, struct finding *f)
@@ -223,4 +208,27 @@ void rule_event_loop(const struct judgement *s, struct thread_group *group, stru
     for (size_t i = 0; i < group->n; i++)
         stalls_release(&stalls[i]);
     free(stalls);
+}
+
+void tell_event_loop(const struct judgement *s, struct finding *f, struct text *words)
+{
+    const struct thread_group *group = f->group;
+    const struct loop_facts *facts = f->facts;
+    text_addf(words,
+              group->plural ? "%s run event loops (%s) and are idle "
+                            : "%s runs an event loop (%s) and is idle ",
+              group->noun, facts->loop.kind);
+    add_percent(words, share_of(facts->loop.idle_ns, group->wall_ns));
+    text_addf(words, " of %s time.", possessive(group));
+    away_add(s, group, &facts->away, words);
+    if (away_is_told(&facts->away) && share_of(group->cpu_ns, group->wall_ns) >= computes_much) {
+        const struct slow_part known = slow_code_of(s, group);
+        add_slow_code(&known, group, group->plural ? "their CPU time" : "its CPU time", words, f);
+    }
+    add_loops_answer(s, group, words);
+}
+
+void release_event_loop(void *facts)
+{
+    away_release(&((struct loop_facts *)facts)->away);
 }
