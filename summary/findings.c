@@ -323,7 +323,6 @@ static void judge_one(const struct judgement *s, const struct rule *rule,
     f.group = group;
     f.one = about == group->noun ? NULL : group;
     rule->judge(s, group, &f);
-    f.applies |= f.words != NULL;
     ranking_set(&f, s->g, j->ledger);
     bool better = is_better(&f, leading(s, group), j);
     if (better)
@@ -333,7 +332,6 @@ static void judge_one(const struct judgement *s, const struct rule *rule,
         *j->best = f;
     if (worse.applies)
         others_add(&j->others, &worse);
-    free(worse.words);
     release_facts(rule, &worse);
 }
 
@@ -399,7 +397,6 @@ static void judge_all(const struct judgement *s, struct findings *f)
         *item = new_finding(&rules[f->n]);
         if (rules[f->n].of_all) {
             rules[f->n].judge(s, NULL, item);
-            item->applies |= item->words != NULL;
             ranking_set(item, s->g, &f->ledger);
         } else {
             judge_groups(s, &rules[f->n], &f->ledger, item);
@@ -414,11 +411,11 @@ static void tell_all(const struct judgement *s, struct findings *f)
         struct finding *item = &f->items[i];
         struct judgement its = judgement_of(s, item);
         struct text words = {0};
-        if (item->applies && !item->words) {
-            rules[i].tell(&its, item, &words);
-            item->words = words.s;
-        }
-        if (item->applies && item->others.n)
+        if (!item->applies)
+            continue;
+        rules[i].tell(&its, item, &words);
+        item->words = words.s;
+        if (item->others.n)
             tell_others(item, rules[i].alike);
         release_facts(&rules[i], item);
     }

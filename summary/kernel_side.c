@@ -497,16 +497,6 @@ void kernel_side_release(struct kernel_side *side)
     intervals_release(&side->waits);
 }
 
-void add_what_it_does(const struct judgement *s, const struct thread_group *group, uint32_t node,
-                      struct text *words, struct finding *f)
-{
-    struct kernel_side side = {.told = false};
-    find_what_it_does(s, group, node, &side);
-    add_what(s, &side, words, f);
-    f->also = side.other ? side.other->noun : f->also;
-    kernel_side_release(&side);
-}
-
 /* Is who has what RUN of GROUP waits for known, and none of GROUP? */
 static bool is_held_elsewhere(const struct judgement *s, const struct thread_group *group,
                               const struct run *run)

@@ -52,7 +52,3 @@ void add_go_between(const struct judgement *s, const struct thread_group *found,
  * are the turns of servers to accept a connection. */
 void add_turns_to_serve(const struct judgement *s, const struct thread_group *group, uint32_t node,
                         struct text *words);
-/* " Meanwhile 4711 (xz) is 99% in lzma_code.": what the only recorded process does that GROUP's
- * waits at NODE are for. */
-void add_what_it_does(const struct judgement *s, const struct thread_group *group, uint32_t node,
-                      struct text *words, struct finding *f);

@@ -219,12 +219,3 @@ void lockstep_release(struct lockstep *all)
     free(all->items);
     *all = (struct lockstep){.n = 0};
 }
-
-void add_lockstep(const struct judgement *s, const struct thread_group *group, uint32_t node,
-                  struct text *words, struct finding *f)
-{
-    struct lockstep all = lockstep_of(s, group, node);
-    lockstep_add(&all, group, words);
-    f->also = !f->also && all.n ? all.items[0].group->noun : f->also;
-    lockstep_release(&all);
-}

@@ -24,6 +24,3 @@ struct lockstep lockstep_of(const struct judgement *s, const struct thread_group
  * their time: export has, or makes, what they need.", of GROUP and ALL. */
 void lockstep_add(const struct lockstep *all, const struct thread_group *group, struct text *words);
 void lockstep_release(struct lockstep *all);
-/* Both at once; names the first of them in F. */
-void add_lockstep(const struct judgement *s, const struct thread_group *group, uint32_t node,
-                  struct text *words, struct finding *f);
