@@ -50,6 +50,7 @@ enum known_act {
     DOES_ASK_AGAIN,     /* what a wait calls again and again */
     DOES_SLEEP,         /* sleeps because its caller asks for that */
     DOES_RETRY_LOCK,    /* sleeps only to try again for a lock that another connection has */
+    DOES_RETRY_CALL,    /* sleeps only to call again what has failed */
     DOES_COPY_MESSAGE,  /* what MPI and UCX do for a message while nobody waits */
     DOES_IMPORT,        /* every import in Python has such a frame */
     DOES_LOAD,          /* likewise, and what finds, reads and compiles modules for others */
@@ -131,8 +132,7 @@ void known_add(struct known_table *t, const char *text);
 void known_release(struct known_table *t);
 /* T has all its rows: makes their keys. */
 void known_make_keys(struct known_table *t);
-/* Is F, by its name, file and module, of ROW? */
-bool known_is_of(const struct known_row *row, const struct shown_frame *f);
+bool known_is_of(const struct known_row *row, const struct shown_frame *f); /* is F of ROW? */
 /* The rows of T that F is of.  Returns whether there are any. */
 bool known_find(const struct known_table *t, const struct shown_frame *f, struct known_marks *ret);
 /* F's row of KIND, as the view found it; NULL: none. */

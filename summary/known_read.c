@@ -42,6 +42,7 @@ static const char *const act_names[DOES_KINDS] = {
     [DOES_ASK_AGAIN] = "ask-again",
     [DOES_SLEEP] = "sleep",
     [DOES_RETRY_LOCK] = "retry-lock",
+    [DOES_RETRY_CALL] = "retry-call",
     [DOES_COPY_MESSAGE] = "copy-message",
     [DOES_IMPORT] = "import",
     [DOES_LOAD] = "load",

@@ -83,9 +83,9 @@ static bool is_rest(const struct groups *g, const struct run *run, unsigned caus
         return helper && !of_pool && run->state == RUN_BLOCKED &&
                may_be_for_work(g->tree, node, n) && !is_for_result(g->tree, node) &&
                !meaning_of(g->tree, node);
-    bool for_work =
-        cause != CAUSE_CONDITION || (!is_for_result(g->tree, node) && !meaning_of(g->tree, node));
-    return causes >> cause & 1 && for_work;
+    if ((cause == CAUSE_CONDITION || cause == CAUSE_TIMER) && meaning_of(g->tree, node))
+        return false;
+    return causes >> cause & 1 && !(cause == CAUSE_CONDITION && is_for_result(g->tree, node));
 }
 
 /* Is one wait all that T did?  Beside a server's loop that works it is for what comes now and then:

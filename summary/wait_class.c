@@ -153,6 +153,18 @@ static bool opens_fifo(const struct shown_frame *f)
            str_starts(f->object, "pipe ");
 }
 
+/* The function that sleeps itself, not one that calls others which wait. */
+static bool is_retrys_sleep(struct outward w)
+{
+    const struct shown_frame *f = next_outward(&w);
+    if (!f || !is_sleep(f))
+        return false;
+    do
+        f = next_outward(&w);
+    while (f && f->kind == SHOWN_NATIVE);
+    return f && known_does(f, DOES_RETRY_CALL);
+}
+
 static const char *meaning(struct outward w)
 {
     const struct outward start = w;
@@ -165,6 +177,8 @@ static const char *meaning(struct outward w)
     const struct shown_frame *wait = next_outward(&w);
     if (wait && opens_fifo(wait))
         return "No process has the other end of this FIFO open: opening it waits for one.";
+    if (is_retrys_sleep(start))
+        return "A call has failed, and is made again after that sleep.";
     if (is_sqlites_sleep(start))
         return "SQLite tries again there: another connection has the database locked.";
     return NULL;

@@ -62,6 +62,14 @@ def pool(library, words):
                       words), twin="")
 
 
+def again(library):
+    """A call of LIBRARY's fails again and again."""
+    return Situation(f"again-{library}", f"{library} sleeps before it makes a call again",
+                     "{programs}/real/retry_call.py {seconds} " + library, "waits",
+                     (r"main sleeps \d+% of its time in (price_of|of_\w+) retry_call\.py:\d+ > ",
+                      "A call has failed, and is made again after that sleep"), twin="")
+
+
 def real(name, culprit, rule, *words, **more):
     """A program of a library, which has no twin."""
     return Situation(name, culprit, "{programs}/real/" + name.replace("-", "_") + ".py {seconds}",
@@ -135,6 +143,7 @@ LIBRARIES = [slow(kind, says) for kind, says in SLOW.items()] + [
     real("jupyter-cell", "a cell waits for a server, in the kernel's event loop", "waits",
          r"main waits \d+% of its time in fetch \d+\.py:\d > recvfrom",
          not_words=("event loop", "Heartbeat", "sleeps")),
+    again("tenacity"), again("backoff"), again("urllib3"), again("openai"),
     pool("sqlalchemy", "All connections of the pool are taken: SQLAlchemy waits"),
     pool("urllib3", "All connections of the pool are taken: urllib3 waits"),
     pool("httpx", "All connections of the pool are taken: httpx waits"),
