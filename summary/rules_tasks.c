@@ -40,8 +40,8 @@ static void add_others(const struct judgement *s, const struct profile_task_wait
 static void add_fault(const struct judgement *s, const struct profile_task_wait *wait,
                       struct text *words)
 {
-    text_addf(words, "%s%zu asyncio tasks wait for %s, in ", wait->more ? "At least " : "", wait->n,
-              task_fault_of(s, wait));
+    text_addf(words, "%s%zu asyncio task%s for %s, in ", wait->more ? "At least " : "", wait->n,
+              wait->n == 1 ? " waits" : "s wait", task_fault_of(s, wait));
     task_add_functions(s, wait, 0, words);
     text_add(words, ", for ");
     add_time(words, wait->least_ns);

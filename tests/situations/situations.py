@@ -355,6 +355,11 @@ OTHERS = [
                r"fetch crawl\.py:\d+ > Connections\.take crawl\.py:\d+ > Semaphore\.acquire",
                r"others? got past it, and waited in fetch crawl\.py:\d+ > sleep") if HAS_TASKS
               else (r"\bmain\b",)),
+    Situation("news", "one of four readers has stopped reading, and the news waits for it",
+              "{programs}/news.py {seconds}", "tasks_wait" if HAS_TASKS else "event_loop|none_ran",
+              (r"1 asyncio task waits for a peer to read what was sent",
+               r"spread news\.py:\d+ > StreamWriter\.drain, for \d") if HAS_TASKS else
+              (r"\bmain\b",), twin_says=("event_loop",)),
     Situation("thumbs", "30 tasks need one of 4 threads, and so does one that looks up a name",
               "{programs}/thumbs.py {seconds}", "no_free_thread" if HAS_TASKS else "event_loop",
               (r"3[01] asyncio tasks waited for an executor thread's result",

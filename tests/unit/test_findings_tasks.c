@@ -107,6 +107,32 @@ START_TEST(where_others_are_is_told_of_a_fault_too)
 }
 END_TEST
 
+/* Even one task keeps what it has for all others; one that serves a slow client has to wait. */
+START_TEST(one_task_that_waits_for_its_reader_is_told)
+{
+    struct profile_task_wait wait = {.least_ns = INT64_C(3) * NS_PER_S, .apart = true};
+    const char *drains = "send_all@/src/a.py:1:2 > StreamWriter.drain" ASYNCIO "streams.py:8:9 > "
+                         "FlowControlMixin._drain_helper" ASYNCIO "streams.py:8:9";
+    setup(4000);
+    tasks(1, 8, drains, wait);
+    judge(ALL_MS);
+    assert_told(0, "tasks_wait",
+                "1 asyncio task waits for a peer to read what was sent, in send_all a.py:2 > "
+                "StreamWriter.drain, for 3.0 s or more. main runs");
+    ck_assert_uint_eq(found.n_printed, 1);
+    teardown();
+    for (int client = 0; client < 2; client++) {
+        setup(4000);
+        wait.of_clients = client;
+        wait.least_ns = client ? INT64_C(3) * NS_PER_S : NS_PER_S / 2; /* no longer than others */
+        tasks(1, 8, drains, wait);
+        judge(ALL_MS);
+        assert_not_told("tasks_wait");
+        teardown();
+    }
+}
+END_TEST
+
 /* What the loop does when it does not idle is told beside it. */
 START_TEST(the_rest_of_the_loops_time_is_told_too)
 {
@@ -366,7 +392,7 @@ END_TEST
 
 CHECK_MAIN("findings_tasks", 20, threads_of_an_earlier_executor_are_not_counted,
            where_most_tasks_wait_is_told_as_a_fact, a_limit_of_a_library_is_a_fact,
-           where_others_are_is_told_of_a_fault_too,
+           where_others_are_is_told_of_a_fault_too, one_task_that_waits_for_its_reader_is_told,
            tasks_that_wait_for_one_object_are_counted_together,
            a_server_that_waits_for_its_clients_is_no_fact, the_rest_of_the_loops_time_is_told_too,
            tasks_without_work_are_no_fact, alike_processes_are_judged_one_by_one,
