@@ -86,6 +86,13 @@ static bool is_recorded(const struct unsampled *u, pid_t pid)
     return i < u->n;
 }
 
+/* A zombie does not run, however long its parent waits before it asks for its status. */
+static bool has_ended(pid_t pid)
+{
+    struct task_status status;
+    return proc_status(pid, 0, &status) < 0 || status.state == 'Z';
+}
+
 /* The children of PID that run and are not recorded, of which the caller frees the array. */
 static pid_t *children_of(const struct unsampled *u, pid_t pid, size_t *ret_n)
 {
@@ -96,7 +103,8 @@ static pid_t *children_of(const struct unsampled *u, pid_t pid, size_t *ret_n)
     pid_t *ret = xcalloc(list.n + 1, sizeof *ret);
     for (size_t i = 0; i < list.n; i++) {
         pid_t child = (pid_t)list.items[i].pid;
-        if (list.items[i].ppid == (uint64_t)pid && child != getpid() && !is_recorded(u, child))
+        if (list.items[i].ppid == (uint64_t)pid && child != getpid() && !is_recorded(u, child) &&
+            !has_ended(child))
             ret[n++] = child;
     }
     process_list_release(&list);
@@ -159,9 +167,8 @@ void unsampled_look(struct unsampled *u)
 static bool still_runs(const struct profile *p, const struct profile_child *child)
 {
     char comm[TASK_COMM_BYTES];
-    struct task_status status;
-    return proc_status(child->pid, 0, &status) == 0 && status.state != 'Z' &&
-           proc_read_comm(child->pid, 0, comm) >= 0 && str_eq(comm, profile_text(p, child->comm));
+    return !has_ended(child->pid) && proc_read_comm(child->pid, 0, comm) >= 0 &&
+           str_eq(comm, profile_text(p, child->comm));
 }
 
 /* Puts those that still run into RET, which has room for all. */

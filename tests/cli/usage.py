@@ -519,6 +519,14 @@ class Launched(InFolder):
         self.assertRegex(text, "sampling .*sleep.* and .*sleep.* \\(2 of 2\\)")
         self.assertNotIn("not sampled", text)
 
+    def test_a_child_that_has_ended_is_not_to_be_sampled(self):
+        process = subprocess.Popen(["sh", "-c", "sleep 0 & exec sleep 60"])
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        _, _, text, _ = run("-p", process.pid, "-d", "2.5", "-o", "none", user=False)
+        self.assertIn("sleep", text)
+        self.assertNotIn("not sampled", text)
+
     def test_runs_where_sampling_is_impossible(self):
         code, out, text, _ = self.record("sh", "-c", "echo on; exit 3", deny="ptrace=EPERM")
         self.assertEqual((code, out), (3, "on\n"))
