@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/minmax.h"
+#include "summary/accepting.h"
 #include "summary/delays.h"
 #include "summary/kernel_side.h"
 #include "summary/known.h"
@@ -257,6 +258,14 @@ static size_t list_hanging(const struct judgement *s, struct thread_group **ret,
     return n;
 }
 
+/* Does GROUP wait for a client that has connected, and nobody for others? */
+static bool serves_one(const struct judgement *s, const struct thread_group *group)
+{
+    const struct run *last = last_run(group);
+    return last && holders_is_for(s->holders, last->at, 1U << BLOCKER_CLIENT) &&
+           !somebody_accepts(s);
+}
+
 /* " main waits in f a.py:3, for load to end.  It waits for …": returns whether one is named. */
 static bool add_hanging(const struct judgement *s, const struct thread_group *group,
                         struct text *words, struct finding *f)
@@ -274,6 +283,8 @@ static bool add_hanging(const struct judgement *s, const struct thread_group *gr
     if (call_tree_node(s->g->tree, node).futex == FUTEX_JOIN)
         add_meaning(s, node, words);
     named |= add_kernel_side(s, group, node, false, words, f);
+    if (serves_one(s, group))
+        text_add(words, " Meanwhile no recorded thread accepts another client.");
     add_delay(s, group, node, words, f);
     return named;
 }
@@ -366,7 +377,8 @@ static bool all_serve(const struct judgement *s)
     struct thread_group *groups[MOST_TOLD];
     size_t n = list_hanging(s, groups, MOST_TOLD);
     size_t i = 0;
-    while (i < n && i < MOST_TOLD && holders_is_for(s->holders, last_run(groups[i])->at, anybody))
+    while (i < n && i < MOST_TOLD && holders_is_for(s->holders, last_run(groups[i])->at, anybody) &&
+           !serves_one(s, groups[i]))
         i++;
     return n > 0 && i == n;
 }

@@ -106,6 +106,7 @@ EXPECTED = {
     "oracle": Row("collects garbage", r"\bmain\b", r"answer oracle\.py"),
     "rates": Row("lock", r"\bmain\b", r"look_up\b.*rates\.py", "refresh"),
     "news": Row("peer to read", "", r"spread news\.py", ""),
+    "desk": Row("peer", r"\bmain\b", r"main desk\.py", "client"),
     "crawl": Row("condition", "", r"fetch crawl\.py|main", ""),
     "thumbs": Row("condition", "", r"thumbs\.py", "thumbs|main"),
     "parent": Row("only children", "", ""),

@@ -149,5 +149,7 @@ LIBRARIES = [slow(kind, says) for kind, says in SLOW.items()] + [
     pool("httpx", "All connections of the pool are taken: httpx waits"),
     pool("psycopg", "No connection of the pool is free: psycopg waits"),
     pool("dbutils", "All connections of the pool are taken: DBUtils waits"),
+    real("tls-client", "main waits for a TLS server", "waits.*", r"ask_rate tls_client\.py",
+         r"SSLSocket\.(read|recv) ", not_words=("BIO_read", "_ssl")),
     real_healthy("java-app"),
 ]

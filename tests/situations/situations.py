@@ -360,6 +360,11 @@ OTHERS = [
               (r"1 asyncio task waits for a peer to read what was sent",
                r"spread news\.py:\d+ > StreamWriter\.drain, for \d") if HAS_TASKS else
               (r"\bmain\b",), twin_says=("event_loop",)),
+    Situation("desk", "a server waits for one client that asks for nothing, and accepts no other",
+              "{programs}/desk.py {seconds}", "none_ran",
+              (r"main waits in .*, called from main desk\.py:\d+",
+               r"It waits for a client of :\d+",
+               r"Meanwhile no recorded thread accepts another client"), not_words=("idle",)),
     Situation("thumbs", "30 tasks need one of 4 threads, and so does one that looks up a name",
               "{programs}/thumbs.py {seconds}", "no_free_thread" if HAS_TASKS else "event_loop",
               (r"3[01] asyncio tasks waited for an executor thread's result",

@@ -62,6 +62,33 @@ START_TEST(a_server_without_clients_is_idle)
 }
 END_TEST
 
+/* A client that does not ask is no fault, unless others wait for their turn meanwhile. */
+START_TEST(a_server_that_waits_for_one_client_is_idle_if_others_are_accepted)
+{
+    for (int accepts = 0; accepts <= 1; accepts++) {
+        struct wait_side client = {
+            .thing = THING_SOCKET,
+            .blocker = {.kind = BLOCKER_CLIENT, .net = NET_TCP, .port = 3456, .local_port = 80},
+        };
+        struct wait_side listener = {
+            .thing = THING_SOCKET,
+            .blocker = {.kind = BLOCKER_LISTENER, .net = NET_TCP, .port = 80},
+        };
+        setup();
+        builder_polls(&b, lead, "main@/src/a.py:1:2 > read@/src/a.py:5:6", &client, 4000);
+        if (accepts)
+            builder_polls(&b, builder_thread(&b, 11, "door"), "welcome@/src/a.py:1:2", &listener,
+                          4000);
+        judge(4000);
+        assert_told(0, "none_ran",
+                    accepts ? "Both threads are idle: neither ran in 4.0 s. main waits in"
+                            : "The only thread did not run in 4.0 s. main waits in");
+        ck_assert_int_eq(is_said("Meanwhile no recorded thread accepts another client."), !accepts);
+        teardown();
+    }
+}
+END_TEST
+
 /* It runs for an instant at a time, but it goes on. */
 START_TEST(who_wakes_up_again_and_again_goes_on)
 {
@@ -298,6 +325,7 @@ CHECK_MAIN("findings_standstill", 20, a_pool_whose_tasks_wait_for_it_is_told,
            who_waits_for_another_machine_waits_for_no_child,
            many_may_wait_for_children_that_do_nothing, who_all_wait_for_work_are_not_stuck,
            what_cannot_be_told_is_said_so, a_server_without_clients_is_idle,
+           a_server_that_waits_for_one_client_is_idle_if_others_are_accepted,
            who_wakes_up_again_and_again_goes_on, who_hangs_beside_idle_workers_is_told,
            a_result_that_does_not_come_is_told, who_ran_before_the_standstill_does_not_hide_it,
            a_stopped_process_is_told, who_waits_for_a_stopped_process_is_told)
