@@ -21,13 +21,15 @@ enum { LEAST_THREADS = 3 };
 static const double past_share = 0.05; /* of the crew's time */
 static const double least_past = 0.8;  /* threads, on average: what is lost is past nobody */
 static const double most_spread = 0.3; /* of the number past it, against chance */
+static const double mostly = 0.8;      /* of the time past it */
 
 /* By the call tree's nodes: what a thread there does. */
-enum part { PART_OTHER, PART_WAIT, PART_PAST };
+enum part { PART_OTHER, PART_WAIT, PART_PAST, PART_AGAIN };
 struct parts {
     enum part *of; /* by node; owned */
     uint32_t wait; /* the user's function that waits; its heaviest node */
     int64_t wait_ns, past_ns;
+    bool again; /* who is past it waits there again */
 };
 
 /* ---- where it waits, and what is past that ---- */
@@ -67,25 +69,77 @@ static bool is_called(const struct call_tree *tree, uint32_t node)
 }
 
 /* Sorts the nodes: within WORK's function, in the wait, which goes through FIRST's function there,
- * or past it.  WORK's own time is neither. */
-static void sort_nodes(struct tally *time, uint32_t work, uint32_t first, struct parts *p)
+ * or past it, as what other functions of the user's do there.  WORK's own time is neither. */
+static void sort_nodes(const struct call_tree *tree, uint32_t work, uint32_t first, struct parts *p)
 {
-    const struct call_tree *tree = time->tree;
+    enum within { NOT_WITHIN, WITHIN, WITHIN_ANOTHER };
     const uint32_t work_key = call_tree_node(tree, work).key;
     const uint32_t first_key = call_tree_node(tree, first).key;
-    bool *within = xcalloc(call_tree_count(tree) + (size_t)1, sizeof *within);
-    p->wait_ns = p->past_ns = 0;
+    enum within *within = xcalloc(call_tree_count(tree) + (size_t)1, sizeof *within);
     for (uint32_t node = 1; node <= call_tree_count(tree); node++) { /* a parent before its child */
         const struct call_node at = call_tree_node(tree, node);
-        within[node] = within[at.parent] || at.key == work_key;
-        bool past = within[node] && at.key != work_key && !at.idle;
-        p->of[node] = past ? PART_PAST : PART_OTHER;
-        if (within[at.parent] && (at.key == first_key || p->of[at.parent] == PART_WAIT))
+        const bool of_work = at.key == work_key;
+        within[node] = of_work ? WITHIN : within[at.parent];
+        if (within[node] && !of_work && at.role == ROLE_OWN)
+            within[node] = WITHIN_ANOTHER;
+        p->of[node] = within[node] && !of_work && !at.idle ? PART_PAST : PART_OTHER;
+        if ((within[at.parent] == WITHIN && at.key == first_key) || p->of[at.parent] == PART_WAIT)
             p->of[node] = PART_WAIT;
-        p->wait_ns += p->of[node] == PART_WAIT ? tally_self(time, node) : 0;
-        p->past_ns += p->of[node] == PART_PAST ? tally_self(time, node) : 0;
     }
     free(within);
+}
+
+static int64_t part_ns(struct tally *time, const struct parts *p, enum part part)
+{
+    int64_t ns = 0;
+    for (uint32_t node = 1; node <= call_tree_count(time->tree); node++)
+        ns += p->of[node] == part ? tally_self(time, node) : 0;
+    return ns;
+}
+
+/* ---- who waits there again ---- */
+
+/* The function that waits at NODE: the last one on the way that does not only lead there. */
+static uint32_t waiting_key(const struct call_tree *tree, uint32_t node)
+{
+    struct call_node at = call_tree_node(tree, node);
+    while (at.parent && (at.role == ROLE_GLUE || at.role == ROLE_LIBC))
+        at = call_tree_node(tree, at.parent);
+    return at.key;
+}
+
+/* The function that waits for the pool for longest; 0: none. */
+static uint32_t pool_key(struct tally *time, const struct parts *p)
+{
+    uint32_t best = 0;
+    for (uint32_t node = 1; node <= call_tree_count(time->tree); node++)
+        if (p->of[node] == PART_WAIT && is_unowned_wait(time->tree, node) &&
+            tally_self(time, node) > (best ? tally_self(time, best) : 0))
+            best = node;
+    return best ? waiting_key(time->tree, best) : 0;
+}
+
+/* Puts the nodes of PART FROM that wait in the pool's function, KEY, into TO. */
+static void move_waits(const struct call_tree *tree, uint32_t key, enum part from, enum part to,
+                       struct parts *p)
+{
+    for (uint32_t node = 1; node <= call_tree_count(tree) && key; node++)
+        if (p->of[node] == from && is_unowned_wait(tree, node) && waiting_key(tree, node) == key)
+            p->of[node] = to;
+}
+
+/* Who is past the wait, and mostly waits there again, has one of what the pool has, and needs
+ * another.  Else that is the same wait. */
+static void sort_again(struct tally *time, struct parts *p)
+{
+    uint32_t key = pool_key(time, p);
+    move_waits(time->tree, key, PART_PAST, PART_AGAIN, p);
+    int64_t again_ns = part_ns(time, p, PART_AGAIN);
+    p->past_ns = part_ns(time, p, PART_PAST) + again_ns;
+    p->again = share_of(again_ns, p->past_ns) >= mostly;
+    move_waits(time->tree, key, PART_AGAIN, p->again ? PART_PAST : PART_WAIT, p);
+    p->past_ns -= p->again ? 0 : again_ns;
+    p->wait_ns = part_ns(time, p, PART_WAIT);
 }
 
 /* May the function of node WORK take what others wait for, and go on with it?  A library's may
@@ -114,8 +168,10 @@ static bool find_parts(struct crew *c, struct parts *p)
             first = work;
             work = call_tree_node(tree, first).parent;
         } while (work && !may_work(tree, work, work > p->wait)); /* a child comes later */
-        if (work)
-            sort_nodes(&c->time, work, first, p);
+        if (work) {
+            sort_nodes(tree, work, first, p);
+            sort_again(&c->time, p);
+        }
     }
     return work && is_called(tree, work) && is_called(tree, p->wait) &&
            share_of(p->wait_ns, c->wall_ns) >= worth_telling;
@@ -337,8 +393,14 @@ void tell_exhausted(const struct judgement *s, struct finding *f, struct text *w
     add_way_in(&e->crew, &e->parts, PART_WAIT, " in ", words);
     text_addf(words, ", and %.1f %s past that", e->past, e->past < 1.05 ? "is" : "are");
     add_way_in(&e->crew, &e->parts, PART_PAST, ", in ", words);
-    text_add(words, ". Either their pool (connections, buffers) is too small: release sooner, or "
-                    "enlarge it. Or the rest gets no work.");
+    if (e->parts.again)
+        text_addf(words,
+                  ". %s one of what all wait for, and waits there for another: release the first "
+                  "one before, or take no second.",
+                  e->past < 1.05 ? "It has" : "Each of them has");
+    else
+        text_add(words, ". Either their pool (connections, buffers) is too small: release sooner, "
+                        "or enlarge it. Or the rest gets no work.");
 }
 
 void release_exhausted(void *facts)

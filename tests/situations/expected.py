@@ -125,6 +125,7 @@ EXPECTED = {
     "fork-openmp": Row("stuck", "", r"weave_cloth weaver\.py", "fork"),
     "manager": Row("pickles", "", r"add_up stock_book\.py"),
     "borrow": Row("condition", "reader", r"borrow_copy borrow\.py"),
+    "kitchen": Row("condition", "cook", r"take_pot kitchen\.py", "Each of them has one"),
     "places": Row("condition", "", r"take_place box_office\.py", r"rest box_office\.py"),
     "notify-one": Row("condition", r"\bmain\b", r"await_sheet sheets\.py", r"get_tile sheets\.py"),
     "mail-room": Row("condition", r"\bmain\b", r"await_letters mail_room\.py"),

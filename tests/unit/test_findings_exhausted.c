@@ -16,7 +16,8 @@ enum { PID = 10, THREADS = 6, ROUNDS = 40, ROUND_MS = 100 };
     "SemLock.__enter__@/usr/lib/python3.11/multiprocessing/synchronize.py:1:2 > "                  \
     "0x7f0010!_multiprocessing.cpython-311-x86_64-linux-gnu.so > sem_wait!libc.so.6 > "            \
     "futex [blocked]"
-#define ASKS "ask@/src/a.py:12:13 > recvfrom 10.0.0.7:5432 [blocked]"
+#define CONNECT "Pool.connect@/venv/lib/python3.11/site-packages/pool/pool.py:1:2 > "
+#define ASKS    "ask@/src/a.py:12:13 > recvfrom 10.0.0.7:5432 [blocked]"
 
 /* THREADS of NAME, from TID on.  Of these PAST are past the wait in each round; by turns, if TURNS;
  * all of them in every fourth round, if CHANGES. */
@@ -119,6 +120,27 @@ START_TEST(what_a_library_has_few_of_is_told)
     assert_told(0, "exhausted", "On average 4.0 of 6 handler threads wait in handle a.py:6 > ");
     ck_assert_uint_eq(found.n_printed, 1);
     teardown();
+}
+END_TEST
+
+/* Who has one of what all wait for, and takes a second, waits in the same function of the pool. */
+START_TEST(who_has_one_and_waits_for_another_is_told)
+{
+    static const char *const asks[] = {
+        SERVE "handle@/src/a.py:5:6 > note@/src/a.py:14:15 > " CONNECT GETS,
+        SERVE "handle@/src/a.py:5:6 > note@/src/a.py:14:15 > "
+              "Log.flush@/venv/lib/python3.11/site-packages/log/log.py:1:2 > " GETS,
+    };
+    for (size_t i = 0; i < sizeof asks / sizeof *asks; i++) {
+        judge_crew(SERVE "handle@/src/a.py:5:6 > " CONNECT GETS, asks[i], 2, false, false);
+        ck_assert_int_eq(is_said("and 2.0 are past that, in note a.py:15 > Pool.connect > "
+                                 "condition. Each of them has one of what all wait for, and waits "
+                                 "there for another: release the first one before, or take no "
+                                 "second."),
+                         i == 0);
+        ck_assert_int_eq(is_said("Or the rest gets no work."), i != 0);
+        teardown();
+    }
 }
 END_TEST
 
@@ -264,5 +286,5 @@ END_TEST
 CHECK_MAIN("findings_exhausted", 20, threads_that_come_and_go_are_counted_as_they_live,
            who_waits_for_a_client_has_nothing, idle_workers_hide_nobody,
            who_is_kept_by_others_is_not_told, who_waits_for_what_a_few_have_is_told,
-           what_a_library_has_few_of_is_told, processes_take_turns_too,
-           idle_workers_wait_for_nobody)
+           what_a_library_has_few_of_is_told, who_has_one_and_waits_for_another_is_told,
+           processes_take_turns_too, idle_workers_wait_for_nobody)
