@@ -28,6 +28,8 @@ SLOW = {
     "fields": r"dataclasses\.asdict\(\) runs",
     "protocols": r"isinstance\(\) with a runtime_checkable Protocol runs",
     "contexts": r"ssl\.create_default_context\(\) runs",
+    "loops": r"asyncio makes event loops",
+    "futures": r"concurrent\.futures\.wait\(\) runs",
     "documents": r"xml\.dom\.minidom makes its tree in Python",
     "models": r"pydantic builds schemas",
     "pages": r"html\.parser reads HTML in Python",

@@ -341,6 +341,41 @@ def contexts():
     return slow, quick
 
 
+def loops():
+    import asyncio
+
+    async def ask():
+        return 1
+
+    runner = asyncio.Runner()
+
+    def slow():
+        return asyncio.run(ask())
+
+    def quick():
+        return runner.run(ask())
+
+    return slow, quick
+
+
+def futures():
+    import time
+    from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, as_completed, wait
+
+    pool = ThreadPoolExecutor(2)
+
+    def slow():
+        todo = {pool.submit(time.sleep, 0.0005) for _ in range(1000)}
+        while todo:
+            _, todo = wait(todo, return_when=FIRST_COMPLETED)
+
+    def quick():
+        for done in as_completed([pool.submit(time.sleep, 0.0005) for _ in range(1000)]):
+            done.result()
+
+    return slow, quick
+
+
 def documents():
     import xml.dom.minidom
     import xml.etree.ElementTree
