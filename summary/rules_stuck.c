@@ -20,6 +20,7 @@ static void add_group(const struct judgement *s, const struct thread_group *grou
     text_add(words, " ");
     add_place(words, &path);
     text_add(words, ".");
+    add_meaning(s, node, words);
     call_path_release(&path);
 }
 

@@ -61,6 +61,30 @@ START_TEST(a_pool_that_waits_for_itself_is_told_the_way_out)
 }
 END_TEST
 
+/* An event loop is a pool of one thread.  A wait for anything else may be for another thread. */
+START_TEST(an_event_loop_that_waits_for_itself_is_told_the_way_out)
+{
+#define LOOP "BaseEventLoop.run_forever@/usr/lib/python3.11/asyncio/base_events.py:1:2 > "
+    static const char *const waits[] = {
+        LOOP "look_up@/src/a.py:5:6",
+        LOOP "look_up@/src/a.py:5:6 > "
+             "Future.result@/usr/lib/python3.11/concurrent/futures/_base.py:1:2",
+    };
+    for (int result = 0; result <= 1; result++) {
+        setup(2);
+        builder_held(&b, lead, waits[result], &condition, 4000);
+        builder_held(&b, deliver, takes, &condition, 4000);
+        judge(4000);
+        assert_told(0, "stuck", "main waits in");
+        ck_assert_int_eq(
+            is_said("It waits in its event loop, which runs no coroutine meanwhile: if "
+                    "that is for one of these, await it, or wait in another thread."),
+            result);
+        teardown();
+    }
+}
+END_TEST
+
 /* It waited for longer in line 7, but got what it waited for there. */
 START_TEST(the_line_of_a_wait_is_where_it_waits_at_the_end)
 {
@@ -279,6 +303,7 @@ START_TEST(a_process_that_is_stuck_does_not_hide_one_that_works)
 END_TEST
 
 CHECK_MAIN("findings_stuck", 20, a_pool_that_waits_for_itself_is_told_the_way_out,
+           an_event_loop_that_waits_for_itself_is_told_the_way_out,
            a_process_that_is_stuck_does_not_hide_one_that_works, tasks_that_wait_for_one_thing,
            tasks_that_wait_for_work,
            threads_that_all_wait_for_one_another_are_told_the_culprit_first,
