@@ -123,13 +123,20 @@ static bool agree(double a, double b, const struct distribution *x, const struct
     return fabs(a - b) <= allowed_difference + fmax(x->sigmas, y->sigmas) * sqrt(p * (1 - p) * n);
 }
 
+/* What part of Y's time is in the place I of X; *K: where the last look into Y ended. */
+static double share_there(const struct distribution *x, size_t i, const struct distribution *y,
+                          size_t *k)
+{
+    while (*k < y->n && y->places[*k].node < x->places[i].node)
+        (*k)++;
+    return *k < y->n && y->places[*k].node == x->places[i].node ? y->places[*k].share : 0;
+}
+
 static bool places_agree(const struct distribution *x, const struct distribution *y)
 {
     size_t k = 0;
     for (size_t i = 0; i < x->n; i++) {
-        while (k < y->n && y->places[k].node < x->places[i].node)
-            k++;
-        double other = k < y->n && y->places[k].node == x->places[i].node ? y->places[k].share : 0;
+        double other = share_there(x, i, y, &k);
         if (x->places[i].share >= compared_share && !agree(x->places[i].share, other, x, y))
             return false;
     }
@@ -144,6 +151,18 @@ static bool alike(const struct distribution *x, const struct distribution *y)
     if (x->takes_tasks && y->takes_tasks)
         return true;
     return places_agree(x, y) && places_agree(y, x);
+}
+
+/* The largest difference of a share, of X's places and of their states. */
+static double difference(const struct distribution *x, const struct distribution *y)
+{
+    double ret = 0;
+    size_t k = 0;
+    for (int kind = 0; kind < COUNTED_KINDS; kind++)
+        ret = fmax(ret, fabs(x->states[kind] - y->states[kind]));
+    for (size_t i = 0; i < x->n; i++)
+        ret = fmax(ret, fabs(x->places[i].share - share_there(x, i, y, &k)));
+    return ret;
 }
 
 /* ---- names ---- */
@@ -396,14 +415,23 @@ static size_t mixed_group(struct groups *g)
     return i;
 }
 
-/* The first group that S is like; the number of groups: there is none. */
+/* The group that S is most like, by chance maybe one of several; the number of groups: there is
+ * none. */
 static size_t place_of(const struct groups *g, const struct thread_summary *s,
                        const struct distribution *of_thread, const struct distribution *of_groups)
 {
-    size_t i = 0;
-    while (i < g->n && !belongs(&g->items[i], &of_groups[i], s, of_thread))
-        i++;
-    return i;
+    size_t best = g->n;
+    double least = 0;
+    for (size_t i = 0; i < g->n; i++) {
+        if (!belongs(&g->items[i], &of_groups[i], s, of_thread))
+            continue;
+        double far = difference(of_thread, &of_groups[i]);
+        if (best == g->n || far < least) {
+            best = i;
+            least = far;
+        }
+    }
+    return best;
 }
 
 /* The same for one of too many to compare, which come last because they did least: the last group

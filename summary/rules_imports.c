@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "summary/known.h"
 #include "summary/python_module.h"
 #include "summary/rule_classes.h"
@@ -131,6 +132,34 @@ static void add_packages(const struct imports *im, int64_t wall_ns, struct text 
     }
 }
 
+/* How many processes that are called like GROUP's began while it was recorded. */
+static size_t count_begun(const struct judgement *s, const struct thread_group *group)
+{
+    enum { AT_ONCE_NS = NS_PER_S / 10 }; /* so long a first look may take */
+    size_t n = 0;
+    for (size_t i = 0; i < s->g->summaries.n; i++) {
+        const struct thread_summary *t = &s->g->summaries.threads[i];
+        n += t->thread->main && t->thread->start_ns > AT_ONCE_NS &&
+             str_eq(t->group, group->threads[0]->group);
+    }
+    return n;
+}
+
+static void add_remedy(const struct judgement *s, const struct thread_group *group,
+                       struct text *words)
+{
+    enum { LEAST_BEGUN = 3 };
+    size_t begun = group->threads[0]->thread->main ? count_begun(s, group) : 0;
+    if (begun >= LEAST_BEGUN)
+        text_addf(
+            words,
+            ". %zu processes began meanwhile, and each imports anew: let one do more of the work "
+            "before it ends.",
+            begun);
+    else
+        text_add(words, ". Import inside the function that needs it, to pay only when it runs.");
+}
+
 void rule_imports(const struct judgement *s, struct thread_group *group, struct finding *f)
 {
     struct imports im = {0};
@@ -153,7 +182,7 @@ void tell_imports(const struct judgement *s, struct finding *f, struct text *wor
     add_opening(f->group, "spend", f->share, words);
     text_add(words, " importing modules");
     add_packages(im, f->group->wall_ns, words);
-    text_add(words, ". Import inside the function that needs it, to pay only when it runs.");
+    add_remedy(s, f->group, words);
 }
 
 void release_imports(void *facts)

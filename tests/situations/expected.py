@@ -110,6 +110,7 @@ EXPECTED = {
     "branch": Row("stuck", r"\bmain\b", r"rate_of branch\.py", "its event loop"),
     "ovens": Row("stuck", r"\bmain\b", r"bake_all ovens\.py", "baker"),
     "atlas": Row("lock", r"\bmain\b", r"locate atlas\.py", "warm-up"),
+    "inn": Row("condition", "python", r"main inn\.py"),
     "crawl": Row("condition", "", r"fetch crawl\.py|main", ""),
     "thumbs": Row("condition", "", r"thumbs\.py", "thumbs|main"),
     "parent": Row("only children", "", ""),

@@ -1,6 +1,7 @@
 /* Threads that import Python's modules. */
 #include <string.h>
 
+#include "base/clock.h"
 #include "tests/support/check_main.h"
 #include "tests/support/findings_stage.h"
 
@@ -61,6 +62,29 @@ START_TEST(all_that_import_are_named)
 }
 END_TEST
 
+/* Processes that begin one after the other pay for the same again and again. */
+START_TEST(processes_that_import_anew_are_counted)
+{
+    for (int begun = 2; begun <= 3; begun++) {
+        setup();
+        builder_run(&b, lead, MAIN "read /v/b.py [blocked]", 4000, 0);
+        for (int i = 0; i < begun; i++) {
+            builder_process(&b, 20 + i, "worker", "");
+            thread_id t = builder_thread(&b, 20 + i, NULL);
+            profile_get_thread(b.p, t)->start_ns = (int64_t)NS_PER_S * (i + 1) / 2;
+            builder_run(&b, t, MAIN SYMPY "f@/v/site-packages/sympy/core.py:1:2", 2000, 2000);
+        }
+        judge(4000);
+        ck_assert_int_eq(
+            is_said("3 processes began meanwhile, and each imports anew: let one do more "
+                    "of the work before it ends."),
+            begun == 3);
+        ck_assert_int_eq(is_said("Import inside the function that needs it"), begun != 3);
+        teardown();
+    }
+}
+END_TEST
+
 /* "95% botocore", where a tool's own package imports it, not "100% tool". */
 START_TEST(what_the_largest_imports_is_told)
 {
@@ -114,5 +138,6 @@ START_TEST(who_compiles_files_does_not_import)
 }
 END_TEST
 
-CHECK_MAIN("findings_imports", 20, all_that_import_are_named, who_compiles_files_does_not_import,
-           the_packages_are_named, what_the_largest_imports_is_told, what_runs_is_no_import)
+CHECK_MAIN("findings_imports", 20, processes_that_import_anew_are_counted,
+           all_that_import_are_named, who_compiles_files_does_not_import, the_packages_are_named,
+           what_the_largest_imports_is_told, what_runs_is_no_import)

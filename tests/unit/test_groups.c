@@ -95,6 +95,23 @@ START_TEST(a_group_is_what_its_members_are_together)
 }
 END_TEST
 
+/* One with hardly a sample may by chance be like any: it is of the group that it is most like. */
+START_TEST(a_short_thread_is_of_the_group_that_it_is_most_like)
+{
+    b = builder_start(10, "app");
+    builder_run(&b, builder_thread(&b, 10, NULL), "main!app", 1000, 1000);
+    thread_id t = builder_thread(&b, 11, "worker-1");
+    builder_run(&b, t, "run!app > f!app", 500, 500);
+    builder_run(&b, t, "run!app > g!app", 500, 500);
+    worker(12, "worker-2", "run!app > g!app", 95);
+    t = builder_thread(&b, 13, "worker-3");
+    builder_run(&b, t, "run!app > g!app", 10, 10);
+    profile_end_thread(b.p, t, INT64_C(10) * NS_PER_MS);
+    ck_assert_str_eq(grouped(1000), "main 10; worker-1 11; 2 x worker-*");
+    teardown();
+}
+END_TEST
+
 static const struct {
     const char *name, *stack;
     int run_percent;
@@ -451,6 +468,7 @@ END_TEST
 
 CHECK_MAIN("groups", 20, a_thread_by_itself_has_its_own_times, alike_threads_are_one_group,
            threads_that_differ_are_groups_of_their_own,
+           a_short_thread_is_of_the_group_that_it_is_most_like,
            threads_that_are_seldom_asked_are_told_apart_by_little,
            a_group_is_what_its_members_are_together, small_places_do_not_count,
            threads_of_one_name_are_counted_not_listed, idle_threads_need_only_the_same_pool,
