@@ -10,6 +10,7 @@
 #include "cli/dump_look.h"
 #include "cli/dump_peers.h"
 #include "summary/futex_kind.h"
+#include "summary/once.h"
 #include "summary/short_name.h"
 #include "summary/wait_side.h"
 #include "summary/wait_text.h"
@@ -66,7 +67,7 @@ static bool waits_still(const struct dump *d, const struct dump_thread *t, uint6
     /* Of Python's locks the one look has to do, while T has not run: it was made with the holder's
      * frames.  Thread.join() waits for a lock that the other thread has until it ends;
      * pthread_join() waits for its id. */
-    if (t->side.thing == THING_PY_LOCK)
+    if (t->side.thing == THING_PY_LOCK || t->side.thing == THING_ONCE)
         return (t->runs ? t->runs : t->settled.runs) == *ret_runs;
     struct task_status other;
     if (t->side.thing == THING_THREAD && call.args[2] == 0)
@@ -167,10 +168,36 @@ static void find_side(struct dump *d, struct dump_thread *t)
         t->side = gil_side(d, t);
 }
 
+/* The stacks alone tell who makes what T waits for. */
+static void find_maker(const struct dump *d, struct dump_thread *t)
+{
+    size_t found = 0;
+    size_t n = 0;
+    const struct shown_frame *stack = view_stack(d->view, t->at, &n);
+    const struct shown_frame asker = *once_asker(stack, n); /* the view's array is used again */
+    struct blocker maker = {.kind = BLOCKER_THREAD};
+    for (size_t i = 0; i < d->n; i++) {
+        const struct dump_thread *other = &d->threads[i];
+        if (other->pid != t->pid || !other->sampled)
+            continue;
+        stack = view_stack(d->view, other->at, &n);
+        if (!once_makes(&asker, stack, n))
+            continue;
+        maker.pid = other->pid;
+        maker.tid = other->tid;
+        found++;
+    }
+    if (found == 1)
+        t->side.blocker = maker;
+}
+
 void dump_waits_find(struct dump *d)
 {
     for (size_t i = 0; i < d->n; i++)
         find_side(d, &d->threads[i]);
+    for (size_t i = 0; i < d->n; i++)
+        if (d->threads[i].side.thing == THING_ONCE)
+            find_maker(d, &d->threads[i]);
     dump_peers_find(d);
     for (size_t i = 0; i < d->n; i++)
         wait_graph_add(&d->waits, d->threads[i].pid, d->threads[i].tid, &d->threads[i].side,

@@ -14,6 +14,7 @@ static const struct {
     {"mutex", "waits for a mutex", "waits for a mutex", DOES_WAIT, true},
     {"rwlock", "waits for an rwlock", "waits for an rwlock", DOES_WAIT, true},
     {"lock", "waits for a Lock", "waits for a Lock", DOES_WAIT, false},
+    {"guard", "waits for an initialisation's guard", "waits for a guard", DOES_WAIT, false},
     {"file-lock", "waits for a file's lock", "waits for a file lock", DOES_WAIT, false},
     {"child", "waits for a child process", "waits for a child", DOES_WAIT, false},
     {"gil", "waits for the GIL", "waits for the GIL", DOES_WAIT, false},

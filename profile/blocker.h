@@ -28,6 +28,8 @@ enum wait_thing {
     THING_TIMER,
     THING_SIGNALS,
     THING_INOTIFY,
+    /* Only the functions on a stack say so (summary/once.h): it is never recorded. */
+    THING_ONCE,
     THING_KINDS,
 };
 

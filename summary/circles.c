@@ -30,6 +30,19 @@ const struct run *circles_last_wait(const struct judgement *s, const struct prof
     return last;
 }
 
+/* The other side of RUN's wait, with the thread that only the stacks tell. */
+static struct wait_side side_of(const struct judgement *s, const struct run *run)
+{
+    struct wait_side side = *holders_side(s->holders, run->at);
+    const struct profile_thread *maker =
+        side.thing == THING_ONCE ? holders_thread(s->holders, run) : NULL;
+    if (maker)
+        side.blocker = (struct blocker){.kind = BLOCKER_THREAD,
+                                        .pid = profile_see_process(s->p, maker->process)->pid,
+                                        .tid = maker->tid};
+    return side;
+}
+
 /* All waits at the end of the recording. */
 static void graph_at_end(const struct judgement *s, struct wait_graph *graph)
 {
@@ -38,7 +51,7 @@ static void graph_at_end(const struct judgement *s, struct wait_graph *graph)
         const struct run *last = circles_last_wait(s, t);
         struct wait_side side = {0};
         if (last)
-            side = *holders_side(s->holders, last->at);
+            side = side_of(s, last);
         wait_graph_add(graph, profile_see_process(s->p, t->process)->pid, t->tid, &side,
                        (uint32_t)i);
     }

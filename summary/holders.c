@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/share.h"
 #include "summary/intervals.h"
+#include "summary/once.h"
 
 static uint64_t thread_key(pid_t pid, pid_t tid)
 {
@@ -117,9 +118,55 @@ static const struct profile_thread *find_thread(const struct holders *h, pid_t p
     return NULL;
 }
 
+/* The thread that RUN is of; NULL: none. */
+static const struct profile_thread *thread_of_run(const struct holders *h, const struct run *run)
+{
+    for (uint32_t i = 1; i <= profile_thread_count(h->p); i++) {
+        const struct profile_thread *t = profile_see_thread(h->p, (thread_id){i});
+        if (run >= t->runs && run < t->runs + t->n_runs)
+            return t;
+    }
+    return NULL;
+}
+
+/* Does T, in the middle of RUN, make what those wait for that ask in ASKER? */
+static bool makes_meanwhile(const struct holders *h, const struct profile_thread *t,
+                            const struct run *run, const struct shown_frame *asker)
+{
+    int64_t middle_ns = run->start_ns + (run_end_ns(run) - run->start_ns) / 2;
+    const struct interval then = {middle_ns, middle_ns + 1};
+    struct run_parts parts = run_parts_of(t, &then, 1);
+    size_t n = 0;
+    if (t->n_folded || !run_parts_next(&parts) || !parts.run->at.stack.ix)
+        return false;
+    const struct shown_frame *stack = view_stack(h->v, parts.run->at, &n);
+    return once_makes(asker, stack, n);
+}
+
+/* The only thread that can make what RUN waits for; NULL: there is none, or several. */
+static const struct profile_thread *find_maker(const struct holders *h, const struct run *run)
+{
+    size_t n = 0;
+    const struct shown_frame *stack = view_stack(h->v, run->at, &n);
+    const struct shown_frame asker = *once_asker(stack, n); /* the view's array is used again */
+    const struct profile_thread *own = thread_of_run(h, run);
+    const struct profile_thread *found = NULL;
+    n = 0;
+    for (uint32_t i = 1; own && i <= profile_thread_count(h->p); i++) {
+        const struct profile_thread *t = profile_see_thread(h->p, (thread_id){i});
+        if (t->process.ix != own->process.ix || !makes_meanwhile(h, t, run, &asker))
+            continue;
+        found = t;
+        n++;
+    }
+    return n == 1 ? found : NULL;
+}
+
 const struct profile_thread *holders_thread(struct holders *h, const struct run *run)
 {
     const struct wait_side *side = run->at.wait.ix ? holders_side(h, run->at) : NULL;
+    if (side && side->thing == THING_ONCE)
+        return find_maker(h, run);
     bool thread = side && side->blocker.kind == BLOCKER_THREAD;
     return thread ? find_thread(h, side->blocker.pid, side->blocker.tid, run) : NULL;
 }

@@ -47,6 +47,7 @@ enum known_act {
     DOES_RUN_PROGRAM,   /* starts another program, and reads what it says */
     DOES_BLOCK,         /* is there to wait, as a lock; other functions of libc have locks inside */
     DOES_WAKE_ALL,      /* wakes all that wait for a condition */
+    DOES_MAKE_ONCE,     /* one thread makes something there, and the others wait for that */
     DOES_ASK_AGAIN,     /* what a wait calls again and again */
     DOES_SLEEP,         /* sleeps because its caller asks for that */
     DOES_RETRY_LOCK,    /* sleeps only to try again for a lock that another connection has */
@@ -122,7 +123,6 @@ struct known_marks {
     unsigned module_within;                   /* of those that are of its whole module */
 };
 struct shown_frame;
-
 const char *known_text(void); /* known.def: the rows built in */
 /* The rows of TEXT, a user's file (NULL: none), and those built in.  Returns 0; or -EINVAL with the
  * line and its fault, and then T has only those built in.  T is to be released either way. */

@@ -39,6 +39,7 @@ static const char *const act_names[DOES_KINDS] = {
     [DOES_RUN_PROGRAM] = "run-program",
     [DOES_BLOCK] = "block",
     [DOES_WAKE_ALL] = "wake-all",
+    [DOES_MAKE_ONCE] = "make-once",
     [DOES_ASK_AGAIN] = "ask-again",
     [DOES_SLEEP] = "sleep",
     [DOES_RETRY_LOCK] = "retry-lock",

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "summary/frame_name.h"
 #include "summary/futex_kind.h"
+#include "summary/once.h"
 #include "summary/short_name.h"
 
 /* The C library's function in which a thread waits, without '_' and "GI_" before it: the innermost
@@ -71,6 +72,17 @@ bool wait_side_is_for_one(const struct wait_side *side)
            (side->thing == THING_SOCKET && end && known);
 }
 
+/* Is WAIT, of a thread AT, for what another one makes for all? */
+static bool is_once(const struct profile *p, const struct wait *wait, struct view *v,
+                    struct spot at)
+{
+    size_t n = 0;
+    if (wait->kind != WAIT_CALL || !str_starts(profile_text(p, wait->call), "futex"))
+        return false;
+    const struct shown_frame *stack = view_stack(v, at, &n);
+    return once_asker(stack, n) != NULL;
+}
+
 struct wait_side wait_side_of(const struct profile *p, struct view *v, struct spot at)
 {
     const struct wait *wait = profile_see_wait(p, at.wait);
@@ -78,6 +90,9 @@ struct wait_side wait_side_of(const struct profile *p, struct view *v, struct sp
         return (struct wait_side){0};
     struct wait_side side = wait->side;
     bool lock = side.thing == THING_PY_LOCK;
+    /* A word that is not 0 and is no lock's may look like a thread's id. */
+    if ((!side.thing || side.thing == THING_THREAD) && is_once(p, wait, v, at))
+        return (struct wait_side){.thing = THING_ONCE, .timed = side.timed, .inside = true};
     if (!side.thing || side.thing == THING_GIL || (lock && side.blocker.kind == BLOCKER_THREAD) ||
         wait_side_is_kernels(side.thing))
         return side;
@@ -104,7 +119,7 @@ const char *wait_thing_name(enum wait_thing thing)
         [THING_MUTEX] = "mutex", [THING_RWLOCK] = "rwlock", [THING_THREAD] = "join",
         [THING_GIL] = "gil",     [THING_PY_LOCK] = "lock",  [THING_FILE_LOCK] = "file-lock",
         [THING_CHILD] = "child", [THING_PIPE] = "pipe",     [THING_SOCKET] = "socket",
-        [THING_EVENTS] = "poll",
+        [THING_EVENTS] = "poll", [THING_ONCE] = "guard",
     };
     return names[thing];
 }
@@ -123,6 +138,7 @@ const char *wait_thing_words(enum wait_thing thing)
         [THING_PIPE] = "a pipe",
         [THING_SOCKET] = "a socket",
         [THING_EVENTS] = "events",
+        [THING_ONCE] = "an initialisation's guard",
     };
     return words[thing];
 }

@@ -166,6 +166,12 @@ WAITING = [
               (r"deposit \d+ waits in transfer [^;.]*\.[^;]* held by withdraw \d+",
                r"withdraw \d+ waits in transfer [^;.]*\.[^;]* held by deposit \d+",
                r"Behind it: main \d+"), gate=True),
+    Situation("guard",
+              "main has the mutex that the static variable's maker needs for which main waits",
+              "{built}/legend {seconds}", "deadlock",
+              (r"prepare \d+ waits in [^;]*, for mutex \S* ?\S*symbols_mutex held by main \d+",
+               r"main \d+ waits in map_legend [^;]*, for an initialisation's guard held by "
+               r"prepare \d+")),
     Situation("lost-wake-up", "deliver waits for a signal that came before it waited",
               "{built}/mailbox {seconds}", "stuck",
               (r"Both threads wait for one another", r"only a signal can wake them",
