@@ -232,6 +232,8 @@ static void add_holder(const struct dump *d, const struct dump_thread *t, bool n
                        struct text *out)
 {
     const struct blocker *b = &t->side.blocker;
+    if (b->kind == BLOCKER_SHARED && b->pid)
+        text_addf(out, ", held by process %d (%s)", b->pid, profile_text(d->profile, b->name));
     if (b->kind != BLOCKER_THREAD && b->kind != BLOCKER_GONE)
         return;
     text_add(out, ", held by ");

@@ -62,7 +62,8 @@ struct blocker {
     enum blocker_kind kind;
     enum wait_thing thing; /* of a listed one: what it has to do with */
     /* Ids are those of wallspy's pid namespace.  Of a BLOCKER_GONE: the process that waits, and a
-     * tid in that one's namespace; of a BLOCKER_SHARED 0, or a tid in its holder's. */
+     * tid in that one's namespace; of a BLOCKER_SHARED: the process that has it, where that was
+     * found, and 0 or a tid in its holder's namespace. */
     pid_t pid, tid;
     string_id name; /* of process PID; of a THING_FILE its path */
     enum blocker_fate fate;
@@ -76,9 +77,9 @@ struct blocker {
 /* Is B known to be the process PID? */
 static inline bool blocker_is_process(const struct blocker *b)
 {
-    bool may_be =
-        b->kind == BLOCKER_PROCESS || b->kind == BLOCKER_PEER || b->kind == BLOCKER_CLIENT;
-    return may_be && b->pid;
+    static const unsigned kinds =
+        1U << BLOCKER_PROCESS | 1U << BLOCKER_PEER | 1U << BLOCKER_CLIENT | 1U << BLOCKER_SHARED;
+    return kinds >> b->kind & 1 && b->pid;
 }
 /* Are both the same process or thread? */
 static inline bool blockers_are_same(const struct blocker *a, const struct blocker *b)

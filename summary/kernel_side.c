@@ -58,8 +58,9 @@ static void add_run(const struct judgement *s, const struct profile_thread *t,
 {
     const struct wait_side *side = holders_side(s->holders, run->at);
     all->ns += run->weights.wall_ns;
-    struct side_sum *sum =
-        wait_side_is_kernels(side->thing) ? sum_of(s, all, run->at.wait, side) : NULL;
+    struct side_sum *sum = wait_side_is_kernels(side->thing) || blocker_is_process(&side->blocker)
+                               ? sum_of(s, all, run->at.wait, side)
+                               : NULL;
     if (!sum)
         return;
     if (!sum->side.blocker.pid) /* at first maybe only the address is known */
@@ -128,7 +129,8 @@ static void add_many(const struct judgement *s, const struct side_sum *sum, stru
     const char *name = profile_text(s->p, sum->side.blocker.name);
     const char *what = sum->side.thing == THING_CHILD       ? "children"
                        : sum->side.thing == THING_FILE_LOCK ? "a file's lock, held by processes"
-                                                            : "processes at the other end";
+                       : sum->side.blocker.kind == BLOCKER_SHARED ? "a lock that processes share"
+                                                                  : "processes at the other end";
     text_addf(words, "%s (%s)", what, name);
 }
 

@@ -102,6 +102,13 @@ static double cpus_of_children(const struct judgement *s, const struct thread_gr
     return waits && in_time ? cpus : 0;
 }
 
+/* Has a process that is not recorded the lock that is waited for at NODE, SIDE? */
+static bool is_held_outside(const struct judgement *s, const struct kernel_side *side,
+                            uint32_t node)
+{
+    return side->told && is_for_lock(s->g->tree, node);
+}
+
 /* Who may end GROUP's wait at NODE in futex(2).  Mostly a thread of the same process wakes it. */
 static void find_waker(const struct judgement *s, struct thread_group *group, uint32_t node,
                        struct wait_facts *ret)
@@ -134,7 +141,7 @@ static void find_other_side(const struct judgement *s, struct thread_group *grou
     if (!meaning_of(s->g->tree, at) || !is_epoll(s->g->tree, at, NULL))
         ret->side = kernel_side_of(s, group, at);
     ret->children_cpus = cpus_of_children(s, group, &node);
-    if (ret->children_cpus > 0)
+    if (ret->children_cpus > 0 || is_held_outside(s, &ret->side, at))
         return;
     if (is_memory_lock(node.futex)) {
         if (facts_about(s, group)->locks_held == HELD_UNKNOWN)
@@ -162,7 +169,7 @@ static void add_other_side(const struct judgement *s, struct thread_group *group
         add_figure(f, "children_cpus", cpus);
         text_addf(words, " Its children used %.1f CPU%s.", cpus, cpus < 1.05 ? "" : "s");
     }
-    if (is_memory_lock(kind))
+    if (is_memory_lock(kind) && !is_held_outside(s, &facts->side, node))
         add_lock_holder(s, group, kind, words);
     for (size_t i = 0; i < facts->others.n && facts->waits.n; i++)
         (void)add_meanwhile(s, facts->others.items[i].group, &facts->waits, words, f);

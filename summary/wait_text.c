@@ -297,7 +297,8 @@ static void add_end(struct text *out, const struct profile *p, const struct bloc
 
 bool wait_side_is_told(const struct wait_side *side)
 {
-    return side->list.ix || (side->blocker.kind && side->blocker.kind != BLOCKER_SHARED);
+    const struct blocker *b = &side->blocker;
+    return side->list.ix || (b->kind && (b->kind != BLOCKER_SHARED || b->pid));
 }
 
 void wait_side_add_what(struct text *out, const struct profile *p, const struct wait_side *side,
@@ -306,7 +307,7 @@ void wait_side_add_what(struct text *out, const struct profile *p, const struct 
     const struct blocker *b = &side->blocker;
     if (side->thing == THING_EVENTS)
         add_events(out, p, side, listens_on, detailed);
-    else if (b->kind == BLOCKER_PROCESS)
+    else if (b->kind == BLOCKER_PROCESS || b->kind == BLOCKER_SHARED)
         text_addf(out, "%s%s", profile_text(p, b->name), fates[b->fate]);
     else if (b->kind == BLOCKER_CHILDREN)
         text_addf(out, "%u children", b->n);
@@ -363,6 +364,17 @@ static void add_file_lock(struct text *out, const struct profile *p, const struc
     }
 }
 
+/* Of a lock in memory that processes share. */
+static void add_shared_lock(struct text *out, const struct profile *p, const struct wait_side *side)
+{
+    text_add(out, side->thing == THING_RWLOCK ? "an rwlock" : "a mutex");
+    text_add(out, " that processes share");
+    if (side->blocker.pid) {
+        text_add(out, ", held by ");
+        add_process(out, p, &side->blocker);
+    }
+}
+
 void wait_side_add_text(struct text *out, const struct profile *p, const struct wait_side *side,
                         pid_t own_pid, bool detailed)
 {
@@ -374,4 +386,6 @@ void wait_side_add_text(struct text *out, const struct profile *p, const struct 
         add_file_lock(out, p, side, detailed);
     else if (side->thing == THING_EVENTS)
         add_events(out, p, side, "new connections to ", detailed);
+    else if (side->blocker.kind == BLOCKER_SHARED)
+        add_shared_lock(out, p, side);
 }

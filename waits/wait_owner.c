@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/minmax.h"
+#include "base/text.h"
 #include "pyframes/py_join.h"
 #include "pyframes/py_lock.h"
 #include "pyframes/py_pthread.h"
@@ -33,18 +34,9 @@ static struct wait_target target_of(const struct wait_owners *w, uint32_t proces
 static bool share(const struct wait_target *a, uint64_t addr, const struct wait_target *b)
 {
     const struct mapping *of = maps_find(modules_maps(a->modules), addr);
-    const struct maps *maps = modules_maps(b->modules);
     if (!of || !of->inode)
         return false;
-    uint64_t offset = addr - of->start + of->file_offset;
-    for (size_t i = 0; i < maps->n; i++) {
-        const struct mapping *at = &maps->items[i];
-        if (at->inode == of->inode && at->dev_major == of->dev_major &&
-            at->dev_minor == of->dev_minor && offset >= at->file_offset &&
-            offset - at->file_offset < at->end - at->start)
-            return true;
-    }
-    return false;
+    return shared_owner_maps(modules_maps(b->modules), of, addr - of->start + of->file_offset);
 }
 
 /* B gets the thread NS_TID of the only recorded process but PROCESS, which is S, that has the lock
@@ -78,17 +70,38 @@ static bool still_says(const struct wait_owners *w, const struct lock_wait *wait
     return futex_lock_decode(wait->args, live).owner == owner;
 }
 
-/* The lock lies in a file that processes share: who has it is none of the recorded ones.  OWNER: as
- * the lock has it, for a dump, which is compared with others; 0: untold. */
-static void set_shared(const struct wait_target *s, uint64_t addr, pid_t owner, struct blocker *b)
+/* B gets the process of thread TID, if that lives and has the lock OF, too. */
+static void add_shared_owner(struct wait_owners *w, pid_t tid, const struct mapping *of,
+                             struct blocker *b)
 {
-    const struct mapping *of = maps_find(modules_maps(s->modules), addr);
+    char comm[TASK_COMM_BYTES];
+    struct text tame = {0};
+    pid_t pid = shared_owner_find(&w->shared, tid, of, b->offset);
+    ssize_t len = pid ? proc_read_comm(pid, 0, comm) : -1;
+    if (len < 0)
+        return;
+    text_add(&tame, "");
+    text_add_tame(&tame, comm, (size_t)len);
+    b->pid = pid;
+    b->name = profile_string(w->profile, tame.s);
+    text_release(&tame);
+}
+
+/* The lock lies in a file that processes share: who has it is none of the recorded ones.  The tid
+ * as the lock has it is told to a dump, which is compared with others. */
+static void set_shared(struct wait_owners *w, const struct wait_target *s,
+                       const struct lock_wait *wait, const struct futex_lock *lock,
+                       struct blocker *b)
+{
+    const struct mapping *of = maps_find(modules_maps(s->modules), lock->addr);
     if (!of || !of->inode)
         return;
     b->kind = BLOCKER_SHARED;
-    b->tid = owner;
+    b->tid = w->only_once ? lock->owner : 0;
     b->inode = of->inode;
-    b->offset = addr - of->start + of->file_offset;
+    b->offset = lock->addr - of->start + of->file_offset;
+    if (wait->sample.ns_tid == wait->sample.tid)
+        add_shared_owner(w, lock->owner, of, b);
 }
 
 static void set_thread(const struct wait_target *s, pid_t tid, struct blocker *b)
@@ -113,7 +126,7 @@ static void find_holder(struct wait_owners *w, const struct lock_wait *wait,
     if (tid)
         set_thread(&s, tid, b);
     else if (lock->shared)
-        set_shared(&s, lock->addr, w->only_once ? lock->owner : 0, b);
+        set_shared(w, &s, wait, lock, b);
     else if (none && lock->thing != THING_THREAD && still_says(w, wait, lock->owner))
         *b = (struct blocker){.kind = BLOCKER_GONE, .pid = s.pid, .tid = lock->owner};
 }
@@ -603,6 +616,7 @@ void wait_owners_release(struct wait_owners *w)
 {
     gil_watch_release(&w->gil);
     thread_ids_release(&w->ids);
+    shared_owners_release(&w->shared);
     map_release(&w->wait_of_thread);
     map_release(&w->read);
     free(w->waits);

@@ -10,6 +10,7 @@
 #include "capture/message.h"
 #include "pyframes/py_lock.h"
 #include "waits/gil_watch.h"
+#include "waits/shared_owner.h"
 #include "waits/thread_ids.h"
 #include "waits/wait_host.h"
 
@@ -32,10 +33,11 @@ struct lock_wait {
 /* Zero-initialise but for the borrowed parts. */
 struct wait_owners {
     const struct wait_host *host;
-    const struct profile *profile;
+    struct profile *profile;
     bool only_once; /* each thread is looked at once: no duty cycle */
     struct gil_watch gil;
     struct thread_ids ids;
+    struct shared_owners shared;
     struct lock_wait *waits;
     struct map wait_of_thread; /* index into WAITS by the sampler's number of the thread */
     size_t n_waits, waits_capacity;

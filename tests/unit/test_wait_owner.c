@@ -91,6 +91,29 @@ START_TEST(of_two_processes_that_could_be_meant_none_is_told)
 }
 END_TEST
 
+/* The test itself, whose thread has it, is not recorded. */
+START_TEST(a_process_that_is_not_recorded_has_it)
+{
+    shared->__data.__owner = getpid();
+    struct profile *p = profile_new(0);
+    w.profile = p;
+    struct sample_message m = sample_of_waiter();
+    m.head.ns_tid = m.head.tid;
+    struct blocker b = wait_owner_of_futex(&w, &m, processes[0].live).blocker;
+    ck_assert_int_eq(b.kind, BLOCKER_SHARED);
+    ck_assert_int_eq(b.pid, getpid());
+    ck_assert_str_ne(profile_text(p, b.name), "");
+    m.head.ns_tid = 5; /* of another namespace, where that number is another thread's */
+    ck_assert_int_eq(wait_owner_of_futex(&w, &m, processes[0].live).blocker.pid, 0);
+    shared->__data.__owner = 1; /* that has nothing of it */
+    m.head.ns_tid = m.head.tid;
+    b = wait_owner_of_futex(&w, &m, processes[0].live).blocker;
+    ck_assert_int_eq(b.kind, BLOCKER_SHARED);
+    ck_assert_int_eq(b.pid, 0);
+    profile_free(p);
+}
+END_TEST
+
 static void note_holder(void *ctx, uint32_t task, const struct wait_side *side, int64_t at_ns)
 {
     pid_t *tid = ctx;
@@ -435,7 +458,7 @@ END_TEST
 
 CHECK_MAIN_WITH("wait_owner", 20, setup, teardown,
                 of_two_processes_that_could_be_meant_none_is_told,
-                a_lock_that_has_changed_hands_is_read_again,
+                a_process_that_is_not_recorded_has_it, a_lock_that_has_changed_hands_is_read_again,
                 a_wait_that_outlives_anothers_has_an_unknown_holder_at_its_end,
                 a_reading_counts_from_the_middle_since_the_one_before,
                 a_reading_counts_from_the_middle_since_the_sample,
