@@ -37,10 +37,24 @@ static const struct known_row *allocator_above(const struct judgement *s,
     return NULL;
 }
 
-static bool returns_memory(const struct shown_frame *f)
+/* Is NODE within a function that frees memory? */
+static bool is_freeing(const struct call_tree *tree, uint32_t node)
 {
-    static const char *const names[] = {"madvise", "munmap", "brk", "sbrk", NULL};
-    return f->libc && str_is_one_of(frame_libc_name(f->name), names);
+    static const char *const names[] = {"free", "malloc_trim", NULL};
+    for (; node; node = call_tree_node(tree, node).parent)
+        if (str_is_one_of(frame_libc_name(call_tree_node(tree, node).frame->name), names))
+            return true;
+    return false;
+}
+
+/* Who allocates moves the break, too, and gets memory by that. */
+static bool returns_memory(const struct call_tree *tree, uint32_t node)
+{
+    static const char *const names[] = {"madvise", "munmap", NULL};
+    static const char *const breaks[] = {"brk", "sbrk", NULL};
+    const struct shown_frame *f = call_tree_node(tree, node).frame;
+    const char *name = f->libc ? frame_libc_name(f->name) : "";
+    return str_is_one_of(name, names) || (str_is_one_of(name, breaks) && is_freeing(tree, node));
 }
 
 /* The call by which GROUP gives most memory back to the kernel, by time; 0: none. */
@@ -48,7 +62,7 @@ static uint32_t returning_node(const struct judgement *s, struct thread_group *g
 {
     uint32_t best = 0;
     for (uint32_t node = 1; node <= call_tree_count(s->g->tree); node++)
-        if (returns_memory(call_tree_node(s->g->tree, node).frame) &&
+        if (returns_memory(s->g->tree, node) &&
             (!best || tally_total(&group->tally, node) > tally_total(&group->tally, best)))
             best = node;
     double share = best ? share_of(tally_total(&group->tally, best), group->wall_ns) : 0;

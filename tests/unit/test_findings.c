@@ -220,9 +220,8 @@ START_TEST(faults_are_told_where_they_come)
                 "the kernel by madvise().");
     teardown();
     copies(292000, "step!app|/src/a.c:9 > free!libc.so.6 > munmap!libc.so.6");
-    assert_told(
-        0, "page_faults",
-        "Its allocator, glibc, gives memory back to the kernel. Set both MALLOC_TRIM_THRESHOLD_");
+    assert_told(0, "page_faults",
+                "glibc, gives memory back to the kernel. Set both MALLOC_TRIM_THRESHOLD_");
     teardown();
     copies(292000, "step!app|/src/a.c:9 > 0x7f0010!libjemalloc.so.2 > madvise!libc.so.6");
     assert_told(0, "page_faults",
@@ -231,6 +230,12 @@ START_TEST(faults_are_told_where_they_come)
     copies(292000, "step!app|/src/a.c:9 > free!libjemalloc.so.2 > madvise!libc.so.6");
     assert_told(0, "page_faults",
                 "Its allocator, jemalloc, gives memory back to the kernel. MALLOC_CONF=");
+    teardown();
+    copies(292000, "step!app|/src/a.c:9 > free!libc.so.6 > brk!libc.so.6");
+    ck_assert(is_said("Its allocator, glibc, gives memory back to the kernel."));
+    teardown();
+    copies(292000, "step!app|/src/a.c:9 > malloc!libc.so.6 > brk!libc.so.6"); /* it gets some */
+    ck_assert(is_said("minor page faults") && !is_said("gives memory back"));
     teardown();
     copies(20000, "step!app|/src/a.c:9 > madvise!libc.so.6");
     assert_not_told("page_faults");
