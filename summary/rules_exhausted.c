@@ -28,17 +28,38 @@ enum part { PART_OTHER, PART_WAIT, PART_PAST, PART_AGAIN };
 struct parts {
     enum part *of; /* by node; owned */
     uint32_t wait; /* the user's function that waits; its heaviest node */
+    bool lock;     /* for a lock, which its holder gives up: no loop hands work out by that */
     int64_t wait_ns, past_ns;
     bool again; /* who is past it waits there again */
 };
 
 /* ---- where it waits, and what is past that ---- */
 
+/* Is NODE a wait for a lock that leaves no trace of its holder, as Rust's do? */
+static bool is_nameless_lock(const struct crew *c, uint32_t node)
+{
+    const struct call_tree *tree = c->s->g->tree;
+    if (call_tree_node(tree, node).futex != FUTEX_LOCK ||
+        class_of_node(tree, node) != CLASS_ORDINARY || waits_for_libc(tree, node))
+        return false;
+    const struct thread_summary *t;
+    for (size_t i = 0; (t = crew_next(c, &i));)
+        for (size_t k = 0; k < t->thread->n_runs; k++) {
+            const struct run *run = &t->thread->runs[k];
+            if (run->state == RUN_BLOCKED && call_tree_of(c->s->g->tree, run->at) == node &&
+                holders_side(c->s->holders, run->at)->thing)
+                return false;
+        }
+    return true;
+}
+
 /* Processes share no condition, but in memory of their own making. */
 static bool may_be_for_pool(const struct crew *c, uint32_t node)
 {
     const struct call_tree *tree = c->s->g->tree;
     bool processes = c->group->threads[0]->thread->main;
+    if (!processes && is_nameless_lock(c, node))
+        return true;
     return is_unowned_wait(tree, node) &&
            !(processes && call_tree_node(tree, node).futex == FUTEX_CONDITION);
 }
@@ -162,6 +183,7 @@ static bool find_parts(struct crew *c, struct parts *p)
     uint32_t first;
     uint32_t work = find_wait(c);
     p->wait = call_tree_own(tree, work);
+    p->lock = call_tree_node(tree, work).futex == FUTEX_LOCK;
     p->past_ns = 0;
     while (work && share_of(p->past_ns, c->wall_ns) < past_share) {
         do {
@@ -173,8 +195,8 @@ static bool find_parts(struct crew *c, struct parts *p)
             sort_again(&c->time, p);
         }
     }
-    return work && is_called(tree, work) && is_called(tree, p->wait) &&
-           share_of(p->wait_ns, c->wall_ns) >= worth_telling;
+    bool hands_out = !p->lock && !(is_called(tree, work) && is_called(tree, p->wait));
+    return work && !hands_out && share_of(p->wait_ns, c->wall_ns) >= worth_telling;
 }
 
 /* ---- how many are past it ---- */
@@ -398,6 +420,8 @@ void tell_exhausted(const struct judgement *s, struct finding *f, struct text *w
                   ". %s one of what all wait for, and waits there for another: release the first "
                   "one before, or take no second.",
                   e->past < 1.05 ? "It has" : "Each of them has");
+    else if (e->parts.lock)
+        text_add(words, ": who has the lock keeps the others from it. Give it up sooner.");
     else
         text_add(words, ". Either their pool (connections, buffers) is too small: release sooner, "
                         "or enlarge it. Or the rest gets no work.");

@@ -511,6 +511,11 @@ CASES = [
                r"3\.0 are past that, in take_pot kitchen\.py:\d+ > condition",
                r"Each of them has one of what all wait for, and waits there for another"),
               twin_says=("exhausted",)),
+    Situation("audit", "handlers take turns at a lock without an owner, for as long as one sends",
+              "{built}/audit {seconds}", "exhausted",
+              (r"On average (1\.\d|2\.0) of 3 handler threads wait in .*note_request "
+               r"audit\.rs:\d+ > mutex, and (0\.[89]|1\.0) is past that, in .*audit\.rs:30 > ",
+               "who has the lock keeps the others from it"), not_words=("holder is unknown",)),
     Situation("places", "three keep the places that nine need while they rest before another try",
               "{programs}/box_office.py {seconds}", "exhausted",
               (r"of 9 threads wait in take_place box_office\.py:\d+ > semaphore",
