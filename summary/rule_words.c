@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "summary/heaviest_paths.h"
 #include "summary/rule_classes.h"
 
 enum { LEAST_SAMPLES = 100 };
@@ -52,13 +53,61 @@ void add_opening_part(const struct thread_group *group, const char *verb, double
     }
 }
 
-void add_in_turn(const struct thread_group *group, struct text *words)
+static bool is_join(const struct call_tree *t, uint32_t node, const void *unused)
+{
+    (void)unused;
+    return call_tree_node(t, node).futex == FUTEX_JOIN;
+}
+
+/* For how long JOINER waits for threads of GROUP to end. */
+static int64_t joins_ns(const struct judgement *s, const struct thread_group *joiner,
+                        const struct thread_group *group)
+{
+    int64_t ns = 0;
+    for (size_t i = 0; i < joiner->n; i++) {
+        const struct profile_thread *t = joiner->threads[i]->thread;
+        for (size_t k = 0; k < t->n_runs; k++) {
+            const struct run *run = &t->runs[k];
+            if (run->state != RUN_BLOCKED ||
+                !is_join(s->g->tree, call_tree_of(s->g->tree, run->at), NULL))
+                continue;
+            const struct profile_thread *who = holders_thread(s->holders, run);
+            ns += who && groups_of(s->g, who) == group ? run->weights.wall_ns : 0;
+        }
+    }
+    return ns;
+}
+
+/* " main waits for each to end, in download a.cc:9.": who does so for most of its time. */
+static void add_joiner(const struct judgement *s, const struct thread_group *group,
+                       struct text *words)
+{
+    static const double most = 0.5;
+    struct call_path path;
+    for (size_t i = 0; i < s->g->n; i++) {
+        struct thread_group *joiner = &s->g->items[i];
+        if (joiner == group || joiner->mixed ||
+            share_of(joins_ns(s, joiner, group), joiner->wall_ns) < most ||
+            !call_path_of_nodes(&joiner->tally, is_join, NULL, &path))
+            continue;
+        text_addf(words, " %s wait%s for each to end, ", joiner->noun, verb_s(joiner));
+        add_place(words, &path);
+        text_add(words, ".");
+        add_meaning(s, path.node, words);
+        call_path_release(&path);
+        return;
+    }
+}
+
+void add_in_turn(const struct judgement *s, const struct thread_group *group, struct text *words)
 {
     enum { LEAST_THREADS = 10 };
     static const double hardly_less = 0.8, hardly_more = 1.3;
     double at_once = share_of(group->wall_ns, rule_life_ns(group));
-    if (group->n_threads >= LEAST_THREADS && at_once >= hardly_less && at_once <= hardly_more)
-        text_addf(words, " They run one after the other: %.1f at a time.", at_once);
+    if (group->n_threads < LEAST_THREADS || at_once < hardly_less || at_once > hardly_more)
+        return;
+    text_addf(words, " They run one after the other: %.1f at a time.", at_once);
+    add_joiner(s, group, words);
 }
 
 void add_meaning(const struct judgement *s, uint32_t node, struct text *out)

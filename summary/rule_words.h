@@ -20,7 +20,7 @@ void add_opening_part(const struct thread_group *group, const char *verb, double
                       struct text *words);
 /* " They run one after the other: 1.0 at a time.", if so do GROUP's threads, which are many: who
  * starts one and waits for its end at once could do its work itself. */
-void add_in_turn(const struct thread_group *group, struct text *words);
+void add_in_turn(const struct judgement *s, const struct thread_group *group, struct text *words);
 /* meaning_of() the wait at NODE, after a space; nothing where there is none. */
 void add_meaning(const struct judgement *s, uint32_t node, struct text *out);
 /* "Both threads", "All 5 threads" */

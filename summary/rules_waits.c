@@ -466,7 +466,7 @@ static void add_joined(const struct judgement *s, const struct wait_facts *facts
     text_addf(words, "%s %s only wait%s for them to end.", others.s + 1, f->group->noun,
               verb_s(f->group));
     if (other_groups_list(s, f->group, true, 0, joined, MOST_OTHERS) == 1)
-        add_in_turn(joined[0], words);
+        add_in_turn(s, joined[0], words);
     text_release(&others);
 }
 
@@ -520,7 +520,7 @@ void tell_waits(const struct judgement *s, struct finding *f, struct text *words
     text_add(words, ".");
     if (class == CLASS_SLEEP)
         add_polling(s, group, path->node, words);
-    add_in_turn(group, words);
+    add_in_turn(s, group, words);
     add_kept_loop(s, group, path->node, words);
     add_other_side(s, group, facts, words, f);
     lockstep_add(&facts->lockstep, group, words);
