@@ -12,6 +12,7 @@
 #include "summary/rule_classes.h"
 #include "summary/rule_doing.h"
 #include "summary/rule_words.h"
+#include "summary/unknown_lock.h"
 
 static const double most_share = 0.95; /* that is as good as all */
 /* Of a thread's time: that two things coincide for less says little of either. */
@@ -43,16 +44,9 @@ struct wait_facts {
 
 /* ---- the other side ---- */
 
-/* One of the others has the lock, then. */
-static void add_unknown_holder(enum futex_kind kind, struct text *words)
-{
-    text_addf(words, " The lock's holder is unknown%s.",
-              kind == FUTEX_RWLOCK ? ": readers leave no name in an rwlock" : "");
-}
-
 /* Who holds the locks that GROUP waits for, as far as no other rule tells. */
 static void add_lock_holder(const struct judgement *s, const struct thread_group *group,
-                            enum futex_kind kind, struct text *words)
+                            uint32_t node, struct text *words)
 {
     const struct group_facts *facts = facts_about(s, group);
     const struct thread_group *holder = facts->locks.holder;
@@ -65,7 +59,7 @@ static void add_lock_holder(const struct judgement *s, const struct thread_group
             text_addf(words, " %s hold%s it.", holder->noun, verb_s(holder));
         break;
     case HELD_UNKNOWN:
-        add_unknown_holder(kind, words);
+        add_unknown_lock(s, group, node, words);
         break;
     }
 }
@@ -170,7 +164,7 @@ static void add_other_side(const struct judgement *s, struct thread_group *group
         text_addf(words, " Its children used %.1f CPU%s.", cpus, cpus < 1.05 ? "" : "s");
     }
     if (is_memory_lock(kind) && !is_held_outside(s, &facts->side, node))
-        add_lock_holder(s, group, kind, words);
+        add_lock_holder(s, group, node, words);
     for (size_t i = 0; i < facts->others.n && facts->waits.n; i++)
         (void)add_meanwhile(s, facts->others.items[i].group, &facts->waits, words, f);
     if (!facts->waits.n)
