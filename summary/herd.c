@@ -55,14 +55,55 @@ static bool waits_to_be_woken(const struct judgement *s, struct thread_group *gr
     return share_of(ns, group->wall_ns) >= least_share;
 }
 
+static const char way_out[] =
+    ": if one is enough, use pthread_cond_signal(), notify_one() or notify().";
+
+/* The group of WAKER's process that it may wake, all at once, in WAKING_NS; NULL: there is none. */
+static const struct thread_group *herd_of(const struct judgement *s,
+                                          const struct profile_thread *waker, int64_t waking_ns)
+{
+    for (size_t i = 0; i < s->g->n; i++) {
+        struct thread_group *herd = &s->g->items[i];
+        if (herd->n_threads >= LEAST_THREADS && herd->n_paths && !herd->mixed &&
+            herd->threads[0]->thread->process.ix == waker->process.ix &&
+            waits_to_be_woken(s, herd, herd->paths[0].node) && wakes_them(herd, waking_ns))
+            return herd;
+    }
+    return NULL;
+}
+
+/* " It may wake all of 16 task threads, in dispatch a.c:9 > …", of GROUP, whose thread sleeps there
+ * for those that it wakes: all of them want the mutex. */
+static void add_own_herd(const struct judgement *s, const struct thread_group *group,
+                         struct text *words)
+{
+    static const double least_share = 0.1;
+    struct call_path path;
+    const struct profile_thread *waker = group->threads[0]->thread;
+    struct stack_times times = rule_times_of(s, waker, COUNTED_ALL, wakes_all);
+    const struct thread_group *herd = NULL;
+    if (share_of(times.wall_ns, group->wall_ns) >= least_share)
+        herd = herd_of(s, waker, times.wall_ns);
+    if (herd && rule_path_in(s, waker, &times, &path)) {
+        text_addf(words, " It may wake all of %s, in ", herd->noun);
+        add_way(words, &path);
+        text_add(words, way_out);
+        call_path_release(&path);
+    }
+    intervals_release(&times.when);
+}
+
 /* Which condition each waits for, and which one is told, is not read: another one may be told. */
 void add_herd(const struct judgement *s, struct thread_group *group, uint32_t node,
               struct text *words)
 {
     struct stack_times times;
     struct call_path path;
-    if (group->n_threads < LEAST_THREADS || !rule_has_frame(s, wakes_all) ||
-        !waits_to_be_woken(s, group, node))
+    if (!rule_has_frame(s, wakes_all))
+        return;
+    if (group->n_threads == 1)
+        add_own_herd(s, group, words);
+    if (group->n_threads < LEAST_THREADS || !waits_to_be_woken(s, group, node))
         return;
     const struct profile_thread *waker = waker_of(s, group->threads[0]->thread->process, &times);
     if (waker && wakes_them(group, times.wall_ns) && rule_path_in(s, waker, &times, &path)) {
@@ -72,7 +113,7 @@ void add_herd(const struct judgement *s, struct thread_group *group, uint32_t no
         else
             text_addf(words, " %s may wake them all, in ", wakers->noun);
         add_way(words, &path);
-        text_add(words, ": if one is enough, use pthread_cond_signal(), notify_one() or notify().");
+        text_add(words, way_out);
         call_path_release(&path);
     }
     intervals_release(&times.when);

@@ -93,7 +93,50 @@ START_TEST(code_from_a_string_is_the_users_where_the_program_is_one)
 }
 END_TEST
 
-CHECK_MAIN("findings_cpu", 20, collections_at_the_end_are_told_with_what_they_take,
+static void sleeps(thread_id t, uint64_t n)
+{
+    profile_get_thread(b.p, t)->runs[0].weights.events.put_on_cpu = (uint32_t)n;
+    profile_get_thread(b.p, t)->usage = (struct profile_usage){
+        .over_ns = 4000L * NS_PER_MS, .voluntary = n, .system_ns = 1000L * NS_PER_MS};
+}
+
+/* Main sleeps there itself until those that it wakes let go of the mutex. */
+static void wakes(const char *call, int threads)
+{
+    struct text way = {0};
+    setup();
+    text_addf(&way, "main!app > dispatch!app > %s!libc.so.6 > futex [blocked]", call);
+    builder_run(&b, lead, way.s, 2000, 0);
+    text_truncate(&way, way.len - strlen(" > futex [blocked]"));
+    builder_run(&b, lead, way.s, 2000, 2000);
+    sleeps(lead, 80000);
+    for (int i = 0; i < threads; i++) {
+        thread_id t = builder_thread(&b, 11 + i, "taskq");
+        builder_run(&b, t, "taskq!app > pthread_cond_wait!libc.so.6 > futex [blocked]", 3900, 0);
+        builder_run(&b, t, "taskq!app", 100, 100);
+        sleeps(t, 1000);
+    }
+    judge(4000);
+    text_release(&way);
+}
+
+START_TEST(who_sleeps_where_it_wakes_all_is_told_whom)
+{
+    static const char words[] = " It may wake all of 4 taskq threads, in dispatch > ";
+    wakes("pthread_cond_broadcast", 4);
+    ck_assert_msg(is_said(words), "%s", found.printed[0]->words);
+    teardown();
+    wakes("pthread_cond_signal", 4);
+    ck_assert(!is_said(words));
+    teardown();
+    wakes("pthread_cond_broadcast", 2);
+    ck_assert(!is_said("It may wake all"));
+    teardown();
+}
+END_TEST
+
+CHECK_MAIN("findings_cpu", 20, who_sleeps_where_it_wakes_all_is_told_whom,
+           collections_at_the_end_are_told_with_what_they_take,
            collections_at_the_end_do_not_stand_for_all_others,
            what_it_waits_for_is_no_place_where_it_computes,
            code_from_a_string_is_the_users_where_the_program_is_one)
