@@ -11,6 +11,7 @@
 #include "cli/dump_peers.h"
 #include "summary/futex_kind.h"
 #include "summary/once.h"
+#include "summary/shared_place.h"
 #include "summary/short_name.h"
 #include "summary/wait_side.h"
 #include "summary/wait_text.h"
@@ -320,6 +321,8 @@ void dump_waits_add(const struct dump *d, const struct dump_thread *t, bool numb
     add_thing(t, out);
     if (t->side.addr && numbered)
         add_address(t->side.addr, out);
+    else if (t->side.blocker.kind == BLOCKER_SHARED && !t->side.blocker.pid)
+        shared_place_add(out, d->profile, &t->side.blocker);
     add_holder(d, t, numbered, out);
 }
 

@@ -65,7 +65,7 @@ struct blocker {
      * tid in that one's namespace; of a BLOCKER_SHARED: the process that has it, where that was
      * found, and 0 or a tid in its holder's namespace. */
     pid_t pid, tid;
-    string_id name; /* of process PID; of a THING_FILE its path */
+    string_id name; /* of process PID; of a THING_FILE and a BLOCKER_SHARED without PID its path */
     enum blocker_fate fate;
     enum blocker_net net;
     string_id host; /* "127.0.0.1", "[::1]"; of NET_UNIX the path.  None: not read */

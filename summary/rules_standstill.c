@@ -10,6 +10,7 @@
 #include "summary/rule_classes.h"
 #include "summary/rule_doing.h"
 #include "summary/rule_words.h"
+#include "summary/shared_place.h"
 #include "summary/starved_pool.h"
 #include "summary/wait_text.h"
 
@@ -278,8 +279,12 @@ static bool add_hanging(const struct judgement *s, const struct thread_group *gr
     if (last && call_tree_of(s->g->tree, last->at) == node && awaited_by_all(s, group, last)) {
         text_add(words, ",");
         named = add_thing_of(s, last, node, words);
+    } else if (last) {
+        add_shared_place(s, last, node, words);
     }
     text_add(words, ".");
+    if (last)
+        add_killed_holder(s, last, node, words);
     if (call_tree_node(s->g->tree, node).futex == FUTEX_JOIN)
         add_meaning(s, node, words);
     named |= add_kernel_side(s, group, node, false, words, f);

@@ -72,6 +72,15 @@ bool wait_side_is_for_one(const struct wait_side *side)
            (side->thing == THING_SOCKET && end && known);
 }
 
+/* SIDE, whose functions say that it is for no such lock.  Where it lies is true all the same. */
+static struct wait_side without_lock(const struct wait_side *side)
+{
+    struct wait_side ret = {.timed = side->timed, .expired = side->expired, .inside = side->inside};
+    if (side->blocker.kind == BLOCKER_SHARED && !side->blocker.pid)
+        ret.blocker = side->blocker;
+    return ret;
+}
+
 /* Is WAIT, of a thread AT, for what another one makes for all? */
 static bool is_once(const struct profile *p, const struct wait *wait, struct view *v,
                     struct spot at)
@@ -108,8 +117,7 @@ struct wait_side wait_side_of(const struct profile *p, struct view *v, struct sp
         return side;
     const char *function = waiting_function(stack, n);
     if (!function || !agrees(side.thing, function))
-        return (struct wait_side){
-            .timed = side.timed, .expired = side.expired, .inside = side.inside};
+        return without_lock(&side);
     return side;
 }
 

@@ -104,6 +104,24 @@ static void set_shared(struct wait_owners *w, const struct wait_target *s,
         add_shared_owner(w, lock->owner, of, b);
 }
 
+/* WAIT is for what lies in a file that processes share, without a holder that could be read: B gets
+ * where. */
+static void set_place(struct wait_owners *w, const struct lock_wait *wait, struct blocker *b)
+{
+    const struct wait_target s = target_of(w, wait->sample.process);
+    const struct mapping *of = s.modules ? maps_find(modules_maps(s.modules), wait->args[0]) : NULL;
+    struct text tame = {0};
+    if (!of || !of->inode || !of->shared)
+        return;
+    text_add(&tame, "");
+    text_add_tame(&tame, of->path, strlen(of->path));
+    b->kind = BLOCKER_SHARED;
+    b->inode = of->inode;
+    b->offset = wait->args[0] - of->start + of->file_offset;
+    b->name = profile_string(w->profile, tame.s);
+    text_release(&tame);
+}
+
 static void set_thread(const struct wait_target *s, pid_t tid, struct blocker *b)
 {
     *b = (struct blocker){.kind = BLOCKER_THREAD, .pid = s->pid, .tid = tid};
@@ -144,6 +162,8 @@ static struct wait_side find_side(struct wait_owners *w, const struct lock_wait 
 {
     bool exact = !(wait->sample.flags & SAMPLE_APPROXIMATE);
     struct wait_side side = {.timed = lock->timed, .inside = exact && !lock->shared};
+    if (exact && !lock->owner && lock->shared && w->profile)
+        set_place(w, wait, &side.blocker);
     if (!exact || !lock->thing)
         return side;
     side.thing = lock->thing;

@@ -581,6 +581,11 @@ CASES = [
                r"one works alone, in (.*> )?render_tile tiles\.py", "chunksize=1"),
               ("share", "share", 0.05), (("alone_share", "alone_share", 0.1),), options=("-s",),
               twin_says=("cpu_wait", "waits_meanwhile")),
+    Situation("berths", "a process was killed while it had the semaphore that others wait for",
+              "{built}/berths {seconds}", "none_ran|stuck",
+              (r"wait in unload berths\.c:\d+, for a semaphore in /dev/shm/wallspy-berths, which "
+               "processes share", "was killed, nobody gives it up"), options=("-s",),
+              twin_says=("switches", "waits", "exhausted", "contention")),
     Situation("own-queue",
               "main puts on the queue that it has locked, in the finalizer of what it puts there",
               "{programs}/courier.py {seconds}", "deadlock|stuck|waits_for",

@@ -114,6 +114,26 @@ START_TEST(a_process_that_is_not_recorded_has_it)
 }
 END_TEST
 
+/* A semaphore's word leaves no trace of who has it. */
+START_TEST(of_a_word_without_an_owner_the_file_is_told)
+{
+    struct profile *p = profile_new(0);
+    w.profile = p;
+    *shared = (pthread_mutex_t){0};
+    struct sample_message m = sample_of_waiter();
+    m.snapshot.syscall_args[2] = 0;
+    struct wait_side side = wait_owner_of_futex(&w, &m, processes[0].live);
+    ck_assert_int_eq(side.thing, THING_UNKNOWN);
+    ck_assert_int_eq(side.blocker.kind, BLOCKER_SHARED);
+    ck_assert_int_eq(side.blocker.pid, 0);
+    ck_assert_str_eq(profile_text(p, side.blocker.name), "/dev/zero");
+    m.snapshot.syscall_args[1] = FUTEX_PRIVATE_FLAG;
+    side = wait_owner_of_futex(&w, &m, processes[0].live);
+    ck_assert_int_eq(side.blocker.kind, BLOCKER_UNKNOWN);
+    profile_free(p);
+}
+END_TEST
+
 static void note_holder(void *ctx, uint32_t task, const struct wait_side *side, int64_t at_ns)
 {
     pid_t *tid = ctx;
@@ -458,7 +478,8 @@ END_TEST
 
 CHECK_MAIN_WITH("wait_owner", 20, setup, teardown,
                 of_two_processes_that_could_be_meant_none_is_told,
-                a_process_that_is_not_recorded_has_it, a_lock_that_has_changed_hands_is_read_again,
+                a_process_that_is_not_recorded_has_it, of_a_word_without_an_owner_the_file_is_told,
+                a_lock_that_has_changed_hands_is_read_again,
                 a_wait_that_outlives_anothers_has_an_unknown_holder_at_its_end,
                 a_reading_counts_from_the_middle_since_the_one_before,
                 a_reading_counts_from_the_middle_since_the_sample,
