@@ -141,6 +141,8 @@ LIBRARIES = [slow(kind, says) for kind, says in SLOW.items()] + [
     real("rocksdict-store", "main waits until RocksDB's compactions have caught up", "waits.*",
          r"store_rows rocksdict_store\.py", "RocksDB delays writes there",
          not_words=(r"rocksdb:high waits",)),
+    real("tokio-app", "tasks of tokio's sleep as threads do", "waits.*|stalls|event_loop",
+         r"desk::look_up main\.rs:7", r"event loops? \(tokio\) from polling"),
     real("go-app", "main.price() computes", "computes", r"main\.price"),
     real("postgres-lock", "a backend waits for another session's row", "waits",
          r"main waits 100% of its time in XactLockTableWait > LockAcquireExtended",
