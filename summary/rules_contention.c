@@ -340,6 +340,7 @@ void tell_contention(const struct judgement *s, struct finding *f, struct text *
     text_add(words, ".");
     if (facts->holders)
         kernel_side_add(s, facts->holders, &facts->side, words, f);
+    add_meaning(s, facts->at.node, words);
 }
 
 void release_contention(void *facts)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "summary/frame_role.h"
 #include "summary/idle.h"
 #include "summary/known.h"
 
@@ -165,6 +166,7 @@ static bool is_retrys_sleep(struct outward w)
     return f && known_does(f, DOES_RETRY_CALL);
 }
 
+/* What a function of Python's that the user wrote waits for is its own, whoever calls it. */
 static const char *meaning(struct outward w)
 {
     const struct outward start = w;
@@ -172,6 +174,8 @@ static const char *meaning(struct outward w)
         const struct known_row *row = known_row_of(f, KNOWN_SAYS);
         if (row)
             return row->says;
+        if (f->kind == SHOWN_PYTHON && frame_role(f, true) == ROLE_OWN)
+            break;
     }
     w = start;
     const struct shown_frame *wait = next_outward(&w);

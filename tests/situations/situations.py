@@ -11,6 +11,8 @@ import sys
 
 # The CPythons whose `with lock:` tells who has the lock.
 KEEPS_EXIT = sys.version_info < (3, 14)
+# Those whose logging has a function of its own for a handler's lock.
+HANDLER_ACQUIRES = sys.version_info < (3, 13)
 # Those whose asyncio tasks are read.
 HAS_TASKS = sys.version_info >= (3, 11)
 
@@ -215,6 +217,7 @@ WAITING = [
           r"4 threads hold it in turn",
           r"in turn, \d+% of that time in .*StreamHandler\.\w+ > write pipe",
           r"waits? for \d+ \(python3\), which has the pipe's other end",
+          *([r"a QueueHandler leaves that to another thread"] if HANDLER_ACQUIRES else []),
           rule="contention", figure=()),
     waits("python-contention", "eight threads keep one lock of Python's in turn while each sleeps",
           "{programs}/clerks.py {seconds}",

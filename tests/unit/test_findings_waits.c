@@ -69,17 +69,22 @@ END_TEST
 
 /* ---- the end of a process ---- */
 
+/* What a function of the user's waits for that it calls is another wait. */
 START_TEST(what_a_queues_process_waits_for_is_told)
 {
-    setup();
-    builder_run(&b, lead,
-                "work@/src/a.py:1:2 > _finalize_join@/usr/lib/python3.9/multiprocessing/"
-                "queues.py:1:2 > read pipe [blocked]",
-                3900, 0);
-    builder_run(&b, lead, "work@/src/a.py:1:2", 100, 100);
-    judge(4000);
-    ck_assert(is_said("The process cannot exit before its queue has been read."));
-    teardown();
+#define ENDS "work@/src/a.py:1:2 > _finalize_join@/usr/lib/python3.9/multiprocessing/queues.py:1:2"
+    static const char *const waits[] = {
+        ENDS " > read pipe [blocked]",
+        ENDS " > give_up@/src/a.py:5:6 > read pipe [blocked]",
+    };
+    for (int own = 0; own <= 1; own++) {
+        setup();
+        builder_run(&b, lead, waits[own], 3900, 0);
+        builder_run(&b, lead, "work@/src/a.py:1:2", 100, 100);
+        judge(4000);
+        ck_assert_int_eq(is_said("The process cannot exit before its queue has been read."), !own);
+        teardown();
+    }
 }
 END_TEST
 
