@@ -267,6 +267,29 @@ static bool serves_one(const struct judgement *s, const struct thread_group *gro
            !somebody_accepts(s);
 }
 
+static size_t count_threads(const struct judgement *s, process_id process)
+{
+    size_t n = 0;
+    for (uint32_t i = 1; i <= profile_thread_count(s->p); i++) {
+        const struct profile_thread *t = profile_see_thread(s->p, (thread_id){i});
+        n += t->process.ix == process.ix && !t->ended;
+    }
+    return n;
+}
+
+/* Does GROUP wait for the other end of a pipe or socket that nobody but its own thread has? */
+static bool waits_for_itself(const struct judgement *s, const struct thread_group *group)
+{
+    const process_id process = group->threads[0]->thread->process;
+    const struct run *last = last_run(group);
+    const struct wait_side *side =
+        last && last->at.wait.ix ? holders_side(s->holders, last->at) : NULL;
+    return side && (side->thing == THING_PIPE || side->thing == THING_SOCKET) &&
+           blocker_is_process(&side->blocker) &&
+           side->blocker.pid == profile_see_process(s->p, process)->pid &&
+           count_threads(s, process) == 1;
+}
+
 /* " main waits in f a.py:3, for load to end.  It waits for …": returns whether one is named. */
 static bool add_hanging(const struct judgement *s, const struct thread_group *group,
                         struct text *words, struct finding *f)
@@ -288,6 +311,8 @@ static bool add_hanging(const struct judgement *s, const struct thread_group *gr
     if (call_tree_node(s->g->tree, node).futex == FUTEX_JOIN)
         add_meaning(s, node, words);
     named |= add_kernel_side(s, group, node, false, words, f);
+    if (waits_for_itself(s, group))
+        text_add(words, " No other thread is there to end that wait.");
     if (serves_one(s, group))
         text_add(words, " Meanwhile no recorded thread accepts another client.");
     add_delay(s, group, node, words, f);

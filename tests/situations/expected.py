@@ -111,6 +111,7 @@ EXPECTED = {
     "ovens": Row("stuck", r"\bmain\b", r"bake_all ovens\.py", "baker"),
     "atlas": Row("lock", r"\bmain\b", r"locate atlas\.py", "warm-up"),
     "inn": Row("condition", "python", r"main inn\.py"),
+    "mirror": Row("peer", r"\bmain\b", r"make_report mirror\.py", "same process"),
     "crawl": Row("condition", "", r"fetch crawl\.py|main", ""),
     "thumbs": Row("condition", "", r"thumbs\.py", "thumbs|main"),
     "parent": Row("only children", "", ""),

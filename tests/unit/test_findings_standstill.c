@@ -62,6 +62,26 @@ START_TEST(a_server_without_clients_is_idle)
 }
 END_TEST
 
+/* Who reads what it has to write itself waits for ever, if no other thread does. */
+START_TEST(who_waits_for_its_own_end_of_a_pipe_is_told)
+{
+    for (int threads = 1; threads <= 2; threads++) {
+        struct wait_side own = {
+            .thing = THING_PIPE,
+            .blocker = {.kind = BLOCKER_PROCESS, .pid = 10},
+        };
+        setup();
+        builder_polls(&b, lead, "main@/src/a.py:1:2 > read@/src/a.py:5:6", &own, 4000);
+        if (threads == 2)
+            builder_run(&b, builder_thread(&b, 11, "other"), asks, 4000, 0);
+        judge(4000);
+        assert_told(0, "none_ran", "It waits for a pipe whose other end is in the same process.");
+        ck_assert_int_eq(is_said("No other thread is there to end that wait."), threads == 1);
+        teardown();
+    }
+}
+END_TEST
+
 /* A client that does not ask is no fault, unless others wait for their turn meanwhile. */
 START_TEST(a_server_that_waits_for_one_client_is_idle_if_others_are_accepted)
 {
@@ -325,6 +345,7 @@ CHECK_MAIN("findings_standstill", 20, a_pool_whose_tasks_wait_for_it_is_told,
            who_waits_for_another_machine_waits_for_no_child,
            many_may_wait_for_children_that_do_nothing, who_all_wait_for_work_are_not_stuck,
            what_cannot_be_told_is_said_so, a_server_without_clients_is_idle,
+           who_waits_for_its_own_end_of_a_pipe_is_told,
            a_server_that_waits_for_one_client_is_idle_if_others_are_accepted,
            who_wakes_up_again_and_again_goes_on, who_hangs_beside_idle_workers_is_told,
            a_result_that_does_not_come_is_told, who_ran_before_the_standstill_does_not_hide_it,
