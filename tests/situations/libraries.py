@@ -168,4 +168,6 @@ LIBRARIES = [slow(kind, says) for kind, says in SLOW.items()] + [
     real("tls-client", "main waits for a TLS server", "waits.*", r"ask_rate tls_client\.py",
          r"SSLSocket\.(read|recv) ", not_words=("BIO_read", "_ssl")),
     real_healthy("java-app"),
+    # Between two looks it waits for time to pass, and for nobody.
+    real_healthy("watchdog-poll", "waits", "gil", unsaid=r"EventEmitter\.run waits"),
 ]
