@@ -237,13 +237,12 @@ static void read_beside_stacks(const struct options *o, struct dump *dump,
 
 static int write_dump(const struct options *o, struct dump *dump)
 {
-    struct dump_style style = {.full = o->full || o->view.internals,
-                               .locals = o->locals,
-                               .twice = o->twice_ns > 0,
-                               .subprocesses = o->subprocesses,
-                               .filtered = o->threads.n > 0,
-                               .width = (size_t)terminal_data_width()};
-    return o->json ? dump_json(dump, stdout) : dump_text(dump, &style, stdout);
+    dump->style = (struct dump_style){.full = o->full || o->view.internals,
+                                      .twice = o->twice_ns > 0,
+                                      .subprocesses = o->subprocesses,
+                                      .filtered = o->threads.n > 0,
+                                      .width = (size_t)terminal_data_width()};
+    return o->json ? dump_json(dump, stdout) : dump_text(dump, stdout);
 }
 
 static int print(const struct options *o, struct dump *dump, const struct process_set *processes)

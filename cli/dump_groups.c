@@ -77,21 +77,20 @@ static void add_member(struct dump_groups *all, struct index *index, struct dump
     g->members[g->n++] = thread;
 }
 
-static void add_thread(struct dump *d, size_t i, const struct dump_style *style,
-                       struct dump_groups *all, struct index *index)
+static void add_thread(struct dump *d, size_t i, struct dump_groups *all, struct index *index)
 {
     const struct dump_thread *t = &d->threads[i];
     struct dump_group g = {.order = order_of(d, i)};
     struct text state = {0};
     text_add(&state, "");
-    dump_words_state(d, t, style, false, &state);
-    if (style->twice)
+    dump_words_state(d, t, false, &state);
+    if (d->style.twice)
         text_add(&state, t->ran ? " ran" : "");
     g.state = xstrdup(state.s);
     text_release(&state);
     text_add(&g.stack, "");
     if (t->sampled)
-        dump_words_stack(d, t, style, &all->sources, &(struct dump_members){0}, &g.stack, g.hidden);
+        dump_words_stack(d, t, &all->sources, &(struct dump_members){0}, &g.stack, g.hidden);
     add_member(all, index, &g, i);
 }
 
@@ -107,25 +106,24 @@ static int by_order(const void *a, const void *b)
 }
 
 /* Threads in the same stack are one group, whatever the arguments. */
-static void add_arguments(struct dump *d, const struct dump_style *style, struct dump_groups *all,
-                          struct dump_group *g)
+static void add_arguments(struct dump *d, struct dump_groups *all, struct dump_group *g)
 {
     const struct dump_thread *t = &d->threads[g->members[0]];
     const struct dump_members members = {g->members, g->n};
     text_clear(&g->stack);
     text_add(&g->stack, "");
     if (t->sampled)
-        dump_words_stack(d, t, style, &all->sources, &members, &g->stack, g->hidden);
+        dump_words_stack(d, t, &all->sources, &members, &g->stack, g->hidden);
 }
 
-void dump_groups_find(struct dump *d, const struct dump_style *style, struct dump_groups *ret)
+void dump_groups_find(struct dump *d, struct dump_groups *ret)
 {
     struct index index = {0};
     for (size_t i = 0; i < d->n; i++)
-        add_thread(d, i, style, ret, &index);
+        add_thread(d, i, ret, &index);
     index_release(&index);
-    for (size_t i = 0; i < ret->n && style->locals; i++)
-        add_arguments(d, style, ret, &ret->items[i]);
+    for (size_t i = 0; i < ret->n; i++)
+        add_arguments(d, ret, &ret->items[i]);
     if (ret->n)
         qsort(ret->items, ret->n, sizeof *ret->items, by_order);
 }
@@ -224,70 +222,69 @@ static double cpu_share(const struct dump *d, const struct dump_group *g,
 
 /* Of threads that all ran, behind their STATE.  SAID: the dump's first line has that. */
 static void add_ran(const struct dump *d, const struct dump_group *g, const struct group_counts *c,
-                    const struct dump_style *style, bool said, const char *state, struct text *out)
+                    bool said, const char *state, struct text *out)
 {
     double share = cpu_share(d, g, c);
     bool blocked = c->blocked == g->n;
     bool queues = member(d, g, 0)->state == THREAD_RUNNABLE; /* they are all in one state */
-    if (style->twice)
+    if (d->style.twice)
         text_add(out, ", ran between the looks");
     else if ((blocked || queues) && (share >= 0 || !said))
         text_add(out, share >= 0 ? ", ran" : ", ran meanwhile");
     else if (share >= 0 && strchr(state, ',')) /* "runs, holds the GIL" */
         text_add(out, ", on a CPU");
     if (share >= 0)
-        text_addf(out, "%s %.0f%% of the time", style->twice ? "," : "", 100 * share);
+        text_addf(out, "%s %.0f%% of the time", d->style.twice ? "," : "", 100 * share);
     double waited = (double)c->queue_ns / ((double)d->look_ns * (double)g->n);
     if (share >= 0 && waited >= 0.1 && !queues)
         text_addf(out, ", waited for a CPU %.0f%%", 100 * fmin(waited, 1 - share));
 }
 
 /* How long they have done so, and who ran, where the first line of the dump does not say it. */
-static void add_time(const struct dump *d, const struct dump_group *g,
-                     const struct dump_style *style, const char *state, struct text *out)
+static void add_time(const struct dump *d, const struct dump_group *g, const char *state,
+                     struct text *out)
 {
     struct group_counts c = count(d, g);
-    bool said = d->all_ran || (!d->any_ran && !style->twice);
+    bool said = d->all_ran || (!d->any_ran && !d->style.twice);
     if (c.ran == g->n) {
-        add_ran(d, g, &c, style, said, state, out);
+        add_ran(d, g, &c, said, state, out);
     } else if (said) {
         return;
     } else if (c.blocked == g->n && !c.ran && c.counted == g->n) {
         text_add(out, ", for ");
         dump_words_time(d->look_ns, out);
         text_add(out, " or more");
-    } else if (c.ran && (c.blocked == g->n || style->twice)) {
+    } else if (c.ran && (c.blocked == g->n || d->style.twice)) {
         text_addf(out, ", %zu of them ran meanwhile", c.ran);
-    } else if (style->twice && c.counted == g->n) {
+    } else if (d->style.twice && c.counted == g->n) {
         text_add(out, ", did not run between the looks");
     }
 }
 
 /* Their state in words, with its numbers if these are the same for all. */
-static void add_state(const struct dump *d, const struct dump_group *g,
-                      const struct dump_style *style, struct text *out)
+static void add_state(const struct dump *d, const struct dump_group *g, struct text *out)
 {
     struct text first = {0};
     struct text other = {0};
     bool same = true;
     text_add(&first, "");
-    dump_words_state(d, member(d, g, 0), style, true, &first);
+    dump_words_state(d, member(d, g, 0), true, &first);
     for (size_t i = 1; i < g->n && same; i++) {
         text_clear(&other);
         text_add(&other, "");
-        dump_words_state(d, member(d, g, i), style, true, &other);
+        dump_words_state(d, member(d, g, i), true, &other);
         same = str_eq(first.s, other.s);
     }
     if (!same) {
         text_clear(&first);
         text_add(&first, "");
-        dump_words_state(d, member(d, g, 0), style, false, &first);
+        dump_words_state(d, member(d, g, 0), false, &first);
     }
     if (g->n > 1)
         dump_words_plural(first.s, out);
     else
         text_add(out, first.s);
-    add_time(d, g, style, first.s, out);
+    add_time(d, g, first.s, out);
     text_release(&first);
     text_release(&other);
 }
@@ -329,12 +326,11 @@ static void add_tids(const struct dump *d, const struct dump_group *g, size_t mo
     free(tids);
 }
 
-static void add_list(const struct dump *d, const struct dump_group *g,
-                     const struct dump_style *style, struct text *out)
+static void add_list(const struct dump *d, const struct dump_group *g, struct text *out)
 {
     struct text line = {0};
     struct text common = {0};
-    size_t most = style->full ? g->n : 8;
+    size_t most = d->style.full ? g->n : 8;
     text_add(&line, "");
     add_ranks(d, g, most, &line);
     if (add_common_name(d, g, &common))
@@ -342,15 +338,14 @@ static void add_list(const struct dump *d, const struct dump_group *g,
     else
         add_names(d, g, most, &line);
     text_add(out, "  ");
-    (void)text_add_wrapped(out, line.s, 2, 2, style->width);
+    (void)text_add_wrapped(out, line.s, 2, 2, d->style.width);
     text_add(out, "\n");
     text_release(&line);
     text_release(&common);
 }
 
 /* "  over the look: 91% in topk ops.cc:12 > ioctl, 7% in load a.py:3" */
-static void add_places(const struct dump *d, const struct dump_group *g,
-                       const struct dump_style *style, struct text *out)
+static void add_places(const struct dump *d, const struct dump_group *g, struct text *out)
 {
     const struct dump_members members = {g->members, g->n};
     struct text places = {0};
@@ -358,15 +353,14 @@ static void add_places(const struct dump *d, const struct dump_group *g,
     dump_places_add(d->places, d, &members, &places);
     if (places.len) {
         text_addf(&line, "  over the look: %s\n", places.s);
-        (void)text_add_wrapped(out, line.s, 0, 4, style->width);
+        (void)text_add_wrapped(out, line.s, 0, 4, d->style.width);
     }
     text_release(&places);
     text_release(&line);
 }
 
 /* "  Another session has that lock: …": what their wait means; nothing where that is not known. */
-static void add_line_of_meaning(const struct dump *d, const struct dump_group *g,
-                                const struct dump_style *style, struct text *out)
+static void add_line_of_meaning(const struct dump *d, const struct dump_group *g, struct text *out)
 {
     const struct dump_thread *t = member(d, g, 0);
     size_t n = 0;
@@ -375,12 +369,11 @@ static void add_line_of_meaning(const struct dump *d, const struct dump_group *g
     if (!meaning)
         return;
     text_add(out, "  ");
-    (void)text_add_wrapped(out, meaning, 2, 2, style->width);
+    (void)text_add_wrapped(out, meaning, 2, 2, d->style.width);
     text_add(out, "\n");
 }
 
-void dump_groups_add_head(const struct dump *d, const struct dump_group *g,
-                          const struct dump_style *style, struct text *out)
+void dump_groups_add_head(const struct dump *d, const struct dump_group *g, struct text *out)
 {
     enum { STATE_COLUMN = 18, INDENT = 6 };
     struct text state = {0};
@@ -390,13 +383,13 @@ void dump_groups_add_head(const struct dump *d, const struct dump_group *g,
     text_addf(out, "%*s", (int)(used + 1 < STATE_COLUMN ? STATE_COLUMN - used : 2), "");
     used = utf8_columns(out->s + start, out->len - start);
     text_add(&state, "");
-    add_state(d, g, style, &state);
-    (void)text_add_wrapped(out, state.s, used, used < 30 ? used : INDENT, style->width);
+    add_state(d, g, &state);
+    (void)text_add_wrapped(out, state.s, used, used < 30 ? used : INDENT, d->style.width);
     text_add(out, "\n");
     if (g->n > 1)
-        add_list(d, g, style, out);
+        add_list(d, g, out);
     if (d->places)
-        add_places(d, g, style, out);
-    add_line_of_meaning(d, g, style, out);
+        add_places(d, g, out);
+    add_line_of_meaning(d, g, out);
     text_release(&state);
 }

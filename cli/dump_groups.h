@@ -19,8 +19,7 @@ struct dump_groups { /* zero-initialise */
 /* The groups of D, in the order of the output: threads that wait in a circle or for a lock that
  * nobody holds, those that wait behind a circle, running and main threads (of many processes the
  * rarest first), the others, idle pools. */
-void dump_groups_find(struct dump *d, const struct dump_style *style, struct dump_groups *ret);
+void dump_groups_find(struct dump *d, struct dump_groups *ret);
 /* Appends the group's first lines: "28099 commit      waits for …", and which threads it has. */
-void dump_groups_add_head(const struct dump *d, const struct dump_group *g,
-                          const struct dump_style *style, struct text *out);
+void dump_groups_add_head(const struct dump *d, const struct dump_group *g, struct text *out);
 void dump_groups_release(struct dump_groups *g);

@@ -125,10 +125,10 @@ static void count_threads(const struct dump *d, size_t first, struct thread_coun
 /* "2 threads, none of them ran in …"; "2 of 50 threads, …" of a process ALL, 0: of several, or
  * unknown. */
 static void add_who_ran(const struct dump *d, const struct thread_count *c, uint64_t all,
-                        const struct dump_style *style, struct text *out)
+                        struct text *out)
 {
     text_addf(out, "%zu ", c->threads);
-    if (style->filtered && all > c->threads)
+    if (d->style.filtered && all > c->threads)
         text_addf(out, "of %llu threads", (unsigned long long)all);
     else
         text_addf(out, "thread%s", c->threads == 1 ? "" : "s");
@@ -142,7 +142,7 @@ static void add_who_ran(const struct dump *d, const struct thread_count *c, uint
         text_addf(out, ", %zu of them ran", c->ran);
     text_add(out, " in the ");
     dump_words_time(d->look_ns, out);
-    text_add(out, style->twice ? " between two looks" : " of this look");
+    text_add(out, d->style.twice ? " between two looks" : " of this look");
 }
 
 /* "python3 a.py" for "/usr/bin/python3 a.py", which begins at START. */
@@ -160,7 +160,7 @@ static void shorten_program(struct text *line, size_t start)
 
 /* "28095 ./dead: 5 threads, none of them ran in the 0.5 s of this look", or "64 x ./dead: …" */
 static void add_line(const struct dump *d, const struct process_line *alike, size_t n,
-                     const size_t *firsts, const struct dump_style *style, struct text *out)
+                     const size_t *firsts, struct text *out)
 {
     const struct profile_process *p = process_of(d, *firsts);
     long rank = dump_thread_rank(d, &d->threads[*firsts]);
@@ -178,18 +178,18 @@ static void add_line(const struct dump *d, const struct process_line *alike, siz
     size_t start = line.len;
     const char *command = n == 1 ? command_of(d, *firsts) : alike->command.s;
     text_add_tame(&line, command, strlen(command));
-    add_who_ran(d, &c, n == 1 ? proc_thread_count(p->pid) : 0, style, &who);
-    if (style->full && p->python_version.ix) {
+    add_who_ran(d, &c, n == 1 ? proc_thread_count(p->pid) : 0, &who);
+    if (d->style.full && p->python_version.ix) {
         const char *version = profile_text(d->profile, p->python_version);
         text_add(&who, "; CPython ");
         text_add_tame(&who, version, strlen(version));
     }
-    bool fits = utf8_columns(line.s, line.len) + 2 + utf8_columns(who.s, who.len) <= style->width;
-    if (!fits && !style->full) {
+    bool fits = utf8_columns(line.s, line.len) + 2 + utf8_columns(who.s, who.len) <= d->style.width;
+    if (!fits && !d->style.full) {
         shorten_program(&line, start);
-        fits = utf8_columns(line.s, line.len) + 2 + utf8_columns(who.s, who.len) <= style->width;
+        fits = utf8_columns(line.s, line.len) + 2 + utf8_columns(who.s, who.len) <= d->style.width;
     }
-    text_add_cut(out, line.s, line.len, style->full ? line.len : style->width - 1);
+    text_add_cut(out, line.s, line.len, d->style.full ? line.len : d->style.width - 1);
     text_addf(out, fits ? ": %s\n" : ":\n  %s\n", who.s);
     text_release(&who);
     text_release(&line);
@@ -232,14 +232,13 @@ struct main_state {
     bool launches;
 };
 
-static void add_main_state(const struct dump *d, size_t first, const struct dump_style *style,
-                           struct main_state *states, size_t *n)
+static void add_main_state(const struct dump *d, size_t first, struct main_state *states, size_t *n)
 {
     const struct dump_thread *t = &d->threads[first];
     struct main_state made = {.launches = dump_thread_launches(d, t)};
     size_t i = 0;
     text_add(&made.place, "");
-    dump_words_state(d, t, style, false, &made.place);
+    dump_words_state(d, t, false, &made.place);
     text_add(&made.words, made.place.s);
     dump_words_place(d, t, false, &made.place);
     dump_words_place(d, t, true, &made.words);
@@ -293,13 +292,13 @@ static void add_state_line(const struct dump *d, const struct main_state *state,
 /* Says what ALIKE's main threads do, the rarest first: the others may wait for a process that does
  * something else. */
 static void add_main_states(const struct dump *d, const struct process_line *alike, bool ranks,
-                            const struct dump_style *style, struct text *out)
+                            struct text *out)
 {
     struct main_state *states = xcalloc(alike->n, sizeof *states);
     size_t n = 0;
     size_t left_out = 0;
     for (size_t i = 0; i < alike->n; i++)
-        add_main_state(d, alike->firsts[i], style, states, &n);
+        add_main_state(d, alike->firsts[i], states, &n);
     qsort(states, n, sizeof *states, by_number);
     for (size_t i = 0; i < n; i++) {
         if (i < MOST_STATES - 1 || i + 1 == n)
@@ -319,22 +318,21 @@ static void add_main_states(const struct dump *d, const struct process_line *ali
 }
 
 /* "  rank 0-63: 17000-17063", and what their main threads do. */
-static void add_alike(const struct dump *d, const struct process_line *alike,
-                      const struct dump_style *style, struct text *out)
+static void add_alike(const struct dump *d, const struct process_line *alike, struct text *out)
 {
-    size_t most = style->full ? alike->n : 8;
+    size_t most = d->style.full ? alike->n : 8;
     struct text lines = {0};
     text_add(&lines, "  ");
     bool ranks = add_ranks(d, alike->firsts, alike->n, most, &lines);
     text_add(&lines, ranks ? ": " : "");
     add_pids(d, alike->firsts, alike->n, most, &lines);
     text_add(&lines, "\n");
-    add_main_states(d, alike, ranks, style, &lines);
-    (void)text_add_wrapped(out, lines.s, 0, 4, style->width);
+    add_main_states(d, alike, ranks, &lines);
+    (void)text_add_wrapped(out, lines.s, 0, 4, d->style.width);
     text_release(&lines);
 }
 
-void dump_heads_add(const struct dump *d, const struct dump_style *style, struct text *out)
+void dump_heads_add(const struct dump *d, struct text *out)
 {
     struct process_lines lines = {0};
     struct text wrong = {0};
@@ -343,14 +341,14 @@ void dump_heads_add(const struct dump *d, const struct dump_style *style, struct
         const struct process_line *alike = &lines.items[i];
         bool fold = alike->n >= ALIKE;
         for (size_t k = 0; k < (fold ? 1 : alike->n); k++)
-            add_line(d, alike, fold ? alike->n : 1, &alike->firsts[k], style, out);
+            add_line(d, alike, fold ? alike->n : 1, &alike->firsts[k], out);
         if (fold)
-            add_alike(d, alike, style, out);
+            add_alike(d, alike, out);
     }
     release(&lines);
     text_add(&wrong, "");
     dump_waits_print(d, &wrong);
     dump_stuck_print(d, &wrong);
-    (void)text_add_wrapped(out, wrong.s, 0, 12, style->width);
+    (void)text_add_wrapped(out, wrong.s, 0, 12, d->style.width);
     text_release(&wrong);
 }

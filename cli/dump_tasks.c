@@ -133,8 +133,7 @@ static void add_name(const struct dump *d, const struct listed_task *t, struct t
 }
 
 /* "    1,200 tasks: handle app.py:31 > Queue.get, of one Queue" */
-static void add_fold(struct dump *d, const struct fold *f, const struct dump_style *style,
-                     struct text *out)
+static void add_fold(struct dump *d, const struct fold *f, struct text *out)
 {
     const struct listed_task *t = &d->tasks.items[f->first];
     struct text line = {0};
@@ -146,7 +145,7 @@ static void add_fold(struct dump *d, const struct fold *f, const struct dump_sty
     }
     text_add(&line, ": ");
     if (f->n == 1)
-        dump_task_add(d, t, style->full, true, &line);
+        dump_task_add(d, t, d->style.full, true, &line);
     else
         text_add(&line, f->words);
     if (f->n > 1 && !f->owners_differ && t->type.ix && dump_task_method(d, t)) {
@@ -155,13 +154,12 @@ static void add_fold(struct dump *d, const struct fold *f, const struct dump_sty
         text_add_tame(&line, type, strlen(type));
     }
     text_add(out, "    ");
-    (void)text_add_wrapped(out, line.s, 4, INDENT, style->full ? SIZE_MAX : style->width);
+    (void)text_add_wrapped(out, line.s, 4, INDENT, d->style.full ? SIZE_MAX : d->style.width);
     text_add(out, "\n");
     text_release(&line);
 }
 
-static void add_folds(struct dump *d, struct folds *all, const char *of,
-                      const struct dump_style *style, struct text *out)
+static void add_folds(struct dump *d, struct folds *all, const char *of, struct text *out)
 {
     size_t n = 0;
     size_t more = 0;
@@ -174,8 +172,8 @@ static void add_folds(struct dump *d, struct folds *all, const char *of,
         text_addf(out, " asyncio task%s%s\n", n == 1 ? "" : "s", of);
     }
     for (size_t i = 0; i < all->n; i++) {
-        if (style->full || i < MOST_FOLDS)
-            add_fold(d, &all->items[i], style, out);
+        if (d->style.full || i < MOST_FOLDS)
+            add_fold(d, &all->items[i], out);
         else
             more += all->items[i].n;
     }
@@ -194,8 +192,7 @@ static bool has_member(const struct dump_group *g, size_t thread)
     return false;
 }
 
-void dump_tasks_add(struct dump *d, const struct dump_group *g, const struct dump_style *style,
-                    struct text *out)
+void dump_tasks_add(struct dump *d, const struct dump_group *g, struct text *out)
 {
     struct folds all = {0};
     size_t last = SIZE_MAX;
@@ -208,19 +205,19 @@ void dump_tasks_add(struct dump *d, const struct dump_group *g, const struct dum
             was = has_member(g, thread);
         last = thread;
         if (was)
-            fold_task(d, i, style->full, &all);
+            fold_task(d, i, d->style.full, &all);
     }
-    add_folds(d, &all, "", style, out);
+    add_folds(d, &all, "", out);
     release_folds(&all);
 }
 
-void dump_tasks_add_rest(struct dump *d, const struct dump_style *style, struct text *out)
+void dump_tasks_add_rest(struct dump *d, struct text *out)
 {
     struct folds all = {0};
     for (size_t i = 0; i < d->tasks.n; i++)
         if (d->task_threads[i] == SIZE_MAX)
-            fold_task(d, i, style->full, &all);
-    add_folds(d, &all, " of event loops that no thread runs", style, out);
+            fold_task(d, i, d->style.full, &all);
+    add_folds(d, &all, " of event loops that no thread runs", out);
     release_folds(&all);
     if (d->tasks.n_moved)
         text_addf(out, "%zu asyncio task%s moved on while being read: not shown\n",

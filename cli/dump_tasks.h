@@ -9,7 +9,6 @@ void dump_tasks_read(struct dump *d, const struct process_set *processes);
 void dump_tasks_link(struct dump *d);
 void dump_tasks_release(struct dump *d);
 /* Appends the tasks of the threads of G: "  1,203 asyncio tasks" and their lines. */
-void dump_tasks_add(struct dump *d, const struct dump_group *g, const struct dump_style *style,
-                    struct text *out);
+void dump_tasks_add(struct dump *d, const struct dump_group *g, struct text *out);
 /* The same of those whose event loop no thread runs; then the tasks that could not be read. */
-void dump_tasks_add_rest(struct dump *d, const struct dump_style *style, struct text *out);
+void dump_tasks_add_rest(struct dump *d, struct text *out);

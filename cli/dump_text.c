@@ -43,12 +43,12 @@ static bool any_ran(const struct dump *d, pid_t pid)
 
 /* "4032 only waits for its children; to see them: wallspy dump -s -p 4032", of the first such
  * process. */
-static void add_children(const struct dump *d, const struct dump_style *style, struct text *out)
+static void add_children(const struct dump *d, struct text *out)
 {
     for (size_t i = 0; i < d->n; i++) {
         const struct dump_thread *t = &d->threads[i];
         if (t->tid != t->pid || t->side.thing != THING_CHILD || any_ran(d, t->pid) ||
-            style->subprocesses || dump_thread_launches(d, t))
+            d->style.subprocesses || dump_thread_launches(d, t))
             continue;
         text_addf(out, "%d only waits for its children; to see them: wallspy dump -s -p %d\n",
                   t->pid, t->pid);
@@ -56,8 +56,7 @@ static void add_children(const struct dump *d, const struct dump_style *style, s
     }
 }
 
-static void add_tail(const struct dump *d, const struct dump_groups *groups,
-                     const struct dump_style *style, struct text *out)
+static void add_tail(const struct dump *d, const struct dump_groups *groups, struct text *out)
 {
     size_t hidden[BRIEF_KINDS] = {0};
     struct text line = {0};
@@ -65,7 +64,7 @@ static void add_tail(const struct dump *d, const struct dump_groups *groups,
         for (unsigned k = 0; k < BRIEF_KINDS; k++)
             hidden[k] += groups->items[i].hidden[k];
     text_add(&line, "");
-    add_children(d, style, &line);
+    add_children(d, &line);
     add_hidden(hidden, &line);
     if (groups->sources.newer) {
         const char *base = path_base(groups->sources.newer);
@@ -75,7 +74,7 @@ static void add_tail(const struct dump *d, const struct dump_groups *groups,
         text_release(&name);
         text_add(&line, " is newer than the process: its lines are not shown\n");
     }
-    (void)text_add_wrapped(out, line.s, 0, 0, style->width);
+    (void)text_add_wrapped(out, line.s, 0, 0, d->style.width);
     text_release(&line);
 }
 
@@ -90,23 +89,23 @@ static int write_block(struct text *block, FILE *out)
     return 0;
 }
 
-int dump_text(struct dump *d, const struct dump_style *style, FILE *out)
+int dump_text(struct dump *d, FILE *out)
 {
     struct text block = {0};
     struct dump_groups groups = {0};
-    dump_groups_find(d, style, &groups);
-    dump_heads_add(d, style, &block);
+    dump_groups_find(d, &groups);
+    dump_heads_add(d, &block);
     int error = write_block(&block, out);
     for (size_t i = 0; i < groups.n && error == 0; i++) {
         const struct dump_group *g = &groups.items[i];
-        dump_groups_add_head(d, g, style, &block);
+        dump_groups_add_head(d, g, &block);
         text_add(&block, g->stack.s);
-        dump_tasks_add(d, g, style, &block);
+        dump_tasks_add(d, g, &block);
         error = write_block(&block, out);
     }
     if (error == 0) {
-        dump_tasks_add_rest(d, style, &block);
-        add_tail(d, &groups, style, &block);
+        dump_tasks_add_rest(d, &block);
+        add_tail(d, &groups, &block);
         error = write_block(&block, out);
     }
     dump_groups_release(&groups);

@@ -48,8 +48,16 @@ struct dump_thread {
     int64_t cpu_ns, queue_ns; /* on a CPU, and waiting for one */
 };
 
+struct dump_style {
+    bool full;                   /* all frames, their whole names and paths */
+    bool twice;                  /* two looks were asked for: say of each thread whether it ran */
+    bool subprocesses, filtered; /* -s was given; --thread was */
+    size_t width;                /* columns of a line */
+};
+
 struct dump {
-    bool from_proc; /* there are no stacks (cli/dump_proc.h) */
+    struct dump_style style; /* of the text */
+    bool from_proc;          /* there are no stacks (cli/dump_proc.h) */
     struct profile *profile;
     struct waits *live_waits; /* the recording's */
     struct view *view;
@@ -98,15 +106,8 @@ const char *
 dump_thread_state(const struct dump_thread *d); /* "running", "runnable", "blocked", "stopped" */
 /* Who held the GIL that T waits for; NULL: nobody just then, or unknown. */
 const struct dump_thread *dump_thread_gil_holder(const struct dump *d, const struct dump_thread *t);
-struct dump_style {
-    bool full;                   /* all frames, their whole names and paths */
-    bool locals;                 /* arguments of Python's functions */
-    bool twice;                  /* two looks were asked for: say of each thread whether it ran */
-    bool subprocesses, filtered; /* -s was given; --thread was */
-    size_t width;                /* columns of a line */
-};
 /* As text: what is wrong first, then each stack once, with the list of its threads.  Returns 0 or
  * the negative errno of the first failed write. */
-int dump_text(struct dump *d, const struct dump_style *style, FILE *out);
+int dump_text(struct dump *d, FILE *out);
 /* The schema dump/1: every thread by itself.  Returns as dump_text() does. */
 int dump_json(struct dump *d, FILE *out);

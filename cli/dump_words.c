@@ -23,14 +23,14 @@ static void add_tame(struct text *out, const char *before, const char *name, con
 }
 
 /* The end of a path says more than its beginning. */
-static void add_end(struct text *out, const char *name, const struct dump_style *style)
+static void add_end(const struct dump *d, const char *name, struct text *out)
 {
     enum { MOST_COLUMNS = 48 };
     struct text tame = {0};
     text_add_tame(&tame, name, strlen(name));
     size_t columns = utf8_columns(tame.s, tame.len);
     size_t drop = 0;
-    if (!style->full && columns > MOST_COLUMNS) {
+    if (!d->style.full && columns > MOST_COLUMNS) {
         drop = utf8_cut(tame.s, tame.len, columns - MOST_COLUMNS + 1);
         text_add(out, "…");
     }
@@ -39,8 +39,7 @@ static void add_end(struct text *out, const char *name, const struct dump_style 
 }
 
 /* " (nfs4 nfs01:/export)" of a file for which another machine answers. */
-static void add_mount(const struct dump *d, const struct dump_thread *t,
-                      const struct dump_style *style, struct text *out)
+static void add_mount(const struct dump *d, const struct dump_thread *t, struct text *out)
 {
     const struct wait *wait = profile_see_wait(d->profile, t->at.wait);
     const struct profile_mount *m =
@@ -48,9 +47,9 @@ static void add_mount(const struct dump *d, const struct dump_thread *t,
     if (!m || !m->served)
         return;
     text_add(out, " (");
-    add_end(out, profile_text(d->profile, m->type), style);
+    add_end(d, profile_text(d->profile, m->type), out);
     text_add(out, " ");
-    add_end(out, profile_text(d->profile, m->source), style);
+    add_end(d, profile_text(d->profile, m->source), out);
     text_add(out, ")");
 }
 
@@ -61,8 +60,7 @@ static bool sleeps(const struct dump *d, const struct dump_thread *t, const char
            (wait && wait->object.ix && str_eq(profile_text(d->profile, wait->object), "sleep"));
 }
 
-static void add_call(const struct dump *d, const struct dump_thread *t,
-                     const struct dump_style *style, struct text *out)
+static void add_call(const struct dump *d, const struct dump_thread *t, struct text *out)
 {
     const char *call = t->syscall >= 0 ? syscall_name(t->syscall) : NULL;
     if (t->syscall == -1)
@@ -77,8 +75,8 @@ static void add_call(const struct dump *d, const struct dump_thread *t,
         text_addf(out, "in %s", call);
     if (t->object && !str_eq(t->object, "eventpoll")) {
         text_add(out, " of ");
-        add_end(out, t->object, style);
-        add_mount(d, t, style, out);
+        add_end(d, t->object, out);
+        add_mount(d, t, out);
     }
     if (dump_waits_opens_fifo(t))
         text_add(out, ", a FIFO whose other end no process has open");
@@ -100,8 +98,8 @@ static void add_time_out(const struct dump_thread *t, struct text *out)
     dump_words_time(t->time_out_ns, out);
 }
 
-static void add_blocked(const struct dump *d, const struct dump_thread *t,
-                        const struct dump_style *style, bool numbered, struct text *out)
+static void add_blocked(const struct dump *d, const struct dump_thread *t, bool numbered,
+                        struct text *out)
 {
     size_t before = out->len;
     if (dump_words_is_frozen(d, t)) {
@@ -110,7 +108,7 @@ static void add_blocked(const struct dump *d, const struct dump_thread *t,
     }
     dump_waits_add(d, t, numbered, out);
     if (out->len == before)
-        add_call(d, t, style, out);
+        add_call(d, t, out);
     if (numbered)
         add_time_out(t, out);
 }
@@ -173,8 +171,8 @@ static void add_off_call(const struct dump *d, const struct dump_thread *t, bool
         text_add(out, "runs");
 }
 
-void dump_words_state(const struct dump *d, const struct dump_thread *t,
-                      const struct dump_style *style, bool numbered, struct text *out)
+void dump_words_state(const struct dump *d, const struct dump_thread *t, bool numbered,
+                      struct text *out)
 {
     bool io_worker = dump_thread_is_of_kind(d, t, WAIT_IO_WORKER);
     if (!t->sampled && t->ended)
@@ -182,7 +180,7 @@ void dump_words_state(const struct dump *d, const struct dump_thread *t,
     else if (io_worker)
         text_add(out, "is an io_uring worker, which has no stack");
     else if (t->state == THREAD_BLOCKED)
-        add_blocked(d, t, style, numbered, out);
+        add_blocked(d, t, numbered, out);
     else
         add_off_call(d, t, numbered, out);
     if (t->gil.gil == PY_GIL_HOLDING)
@@ -193,7 +191,7 @@ void dump_words_state(const struct dump *d, const struct dump_thread *t,
         text_add(out, ", and did not stop for the last look");
     if (!t->sampled && !t->ended && !io_worker)
         text_add(out, ", not captured in time");
-    if (t->wchan[0] && (style->full || d->from_proc || !t->sampled))
+    if (t->wchan[0] && (d->style.full || d->from_proc || !t->sampled))
         add_tame(out, " (kernel: ", t->wchan, ")");
     if (t->sampled && !t->complete && !d->from_proc)
         text_add(out, ", stack incomplete");
@@ -313,8 +311,8 @@ static void pad(struct text *out, size_t start, size_t column)
 }
 
 /* "    refresh                    dead.cpp:8   std::lock_guard b(db);" */
-static void add_frame(const struct dump_thread *t, const struct shown_frame *f,
-                      const struct brief_frame *b, const struct dump_style *style,
+static void add_frame(const struct dump *d, const struct dump_thread *t,
+                      const struct shown_frame *f, const struct brief_frame *b,
                       struct source_lines *sources, struct text *out)
 {
     enum { INDENT = 4, PLACE_COLUMN = 31, GAP = 3, LEAST_SOURCE = 12 };
@@ -326,18 +324,18 @@ static void add_frame(const struct dump_thread *t, const struct shown_frame *f,
         add_place(f, true, &place);
     size_t place_columns = utf8_columns(place.s, place.len);
     text_add(out, "    ");
-    add_name(f, b, style->width - INDENT - (place_columns ? place_columns + 1 : 0), out);
+    add_name(f, b, d->style.width - INDENT - (place_columns ? place_columns + 1 : 0), out);
     if (place_columns) {
         pad(out, start, PLACE_COLUMN);
         text_add(out, place.s);
     }
     size_t used = utf8_columns(out->s + start, out->len - start) + GAP;
     const char *path = b->call ? NULL : f->source;
-    if (path && used + LEAST_SOURCE <= style->width)
+    if (path && used + LEAST_SOURCE <= d->style.width)
         source_line_add(sources, t->pid, path, f->current_line, &source);
     if (source.len) {
         text_add(out, "   ");
-        text_add_cut(out, source.s, source.len, style->width - used);
+        text_add_cut(out, source.s, source.len, d->style.width - used);
     }
     text_add(out, "\n");
     text_release(&place);
@@ -357,8 +355,7 @@ static void add_whole_frame(const struct shown_frame *f, struct text *out)
 
 /* Arguments are those of all threads of a group, or it is said that they differ. */
 static void add_arguments(const struct dump *d, const struct shown_frame *stack, size_t n,
-                          size_t at, const struct dump_style *style,
-                          const struct dump_members *members, struct text *out)
+                          size_t at, const struct dump_members *members, struct text *out)
 {
     enum { INDENT = 6 };
     struct text tame = {0};
@@ -374,30 +371,30 @@ static void add_arguments(const struct dump *d, const struct shown_frame *stack,
         return;
     text_add_tame(&tame, said, strlen(said));
     text_addf(out, "%*s", INDENT, "");
-    (void)text_add_wrapped(out, tame.s, INDENT, INDENT, style->width);
+    (void)text_add_wrapped(out, tame.s, INDENT, INDENT, d->style.width);
     text_add(out, "\n");
     text_release(&tame);
 }
 
-void dump_words_stack(struct dump *d, const struct dump_thread *t, const struct dump_style *style,
-                      struct source_lines *sources, const struct dump_members *members,
-                      struct text *out, size_t hidden[BRIEF_KINDS])
+void dump_words_stack(struct dump *d, const struct dump_thread *t, struct source_lines *sources,
+                      const struct dump_members *members, struct text *out,
+                      size_t hidden[BRIEF_KINDS])
 {
     size_t n = 0;
     const struct shown_frame *stack = view_stack(d->view, t->at, &n);
     struct brief_stack brief = {0};
-    for (size_t i = n; style->full && i-- > 0;) {
+    for (size_t i = n; d->style.full && i-- > 0;) {
         add_whole_frame(&stack[i], out);
-        add_arguments(d, stack, n, i, style, members, out);
+        add_arguments(d, stack, n, i, members, out);
     }
-    if (!style->full)
+    if (!d->style.full)
         brief_stack_of(stack, n, t->state == THREAD_BLOCKED, &brief);
     for (size_t i = 0; i < brief.n; i++) {
         const struct brief_frame *b = &brief.frames[i];
         if (b->skipped)
             text_addf(out, "    … %zu more\n", b->skipped);
-        add_frame(t, &stack[b->at], b, style, sources, out);
-        add_arguments(d, stack, n, b->at, style, members, out);
+        add_frame(d, t, &stack[b->at], b, sources, out);
+        add_arguments(d, stack, n, b->at, members, out);
     }
     memcpy(hidden, brief.hidden, sizeof brief.hidden);
 }

@@ -7,8 +7,8 @@
 
 /* Appends what T does: "waits for a mutex (0x55f2…140), held by 13 b", "in read of pipe", "runs,
  * holds the GIL".  Not NUMBERED: without addresses and tids. */
-void dump_words_state(const struct dump *d, const struct dump_thread *t,
-                      const struct dump_style *style, bool numbered, struct text *out);
+void dump_words_state(const struct dump *d, const struct dump_thread *t, bool numbered,
+                      struct text *out);
 /* What T, which runs, only waits for by its stack. */
 enum spin_kind dump_words_spin(const struct dump *d, const struct dump_thread *t);
 /* Is T frozen with its cgroup? */
@@ -30,6 +30,6 @@ struct dump_members {
 /* Appends T's stack, a line for each frame, innermost first.  HIDDEN, by enum brief_hidden, becomes
  * the number of frames that are not shown.  Behind a frame of Python's come its arguments, if all
  * of MEMBERS, which are in the same stack, have the same. */
-void dump_words_stack(struct dump *d, const struct dump_thread *t, const struct dump_style *style,
-                      struct source_lines *sources, const struct dump_members *members,
-                      struct text *out, size_t hidden[BRIEF_KINDS]);
+void dump_words_stack(struct dump *d, const struct dump_thread *t, struct source_lines *sources,
+                      const struct dump_members *members, struct text *out,
+                      size_t hidden[BRIEF_KINDS]);

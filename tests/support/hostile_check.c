@@ -147,13 +147,13 @@ static void check_answer(const struct hostile_stage *stage, struct text *shape)
 static void check_dump_text(struct hostile_stage *stage, bool full)
 {
     struct dump *d = &stage->dump;
-    struct dump_style style = {.full = full, .width = WIDTH};
     struct text lines = {0};
     char *s = NULL;
     size_t len = 0;
     size_t most = HEAD_LINES;
     FILE *file = open_memstream(&s, &len);
-    FUZZ_CHECK(file && dump_text(d, &style, file) == 0);
+    d->style = (struct dump_style){.full = full, .width = WIDTH};
+    FUZZ_CHECK(file && dump_text(d, file) == 0);
     (void)fclose(file);
     check_lines(s, len, full ? SIZE_MAX : WIDTH);
     for (size_t i = 0; i < d->n; i++) {

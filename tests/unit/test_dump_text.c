@@ -15,14 +15,12 @@ enum { PID = 10, WORKER = 11, LOOK_MS = 500 };
 
 static struct profile_builder b;
 static struct dump d;
-static struct dump_style style;
 static char *text;
 
 static void setup(void)
 {
     b = builder_start(PID, "app");
-    d = (struct dump){.profile = b.p, .look_ns = LOOK_MS * NS_PER_MS};
-    style = (struct dump_style){.width = 79};
+    d = (struct dump){.profile = b.p, .look_ns = LOOK_MS * NS_PER_MS, .style.width = 79};
     text = NULL;
 }
 
@@ -81,7 +79,7 @@ static const char *shown(void)
         d.all_ran &= d.threads[i].ran;
     }
     dump_thread_call(&d);
-    ck_assert_int_eq(dump_text(&d, &style, out), 0);
+    ck_assert_int_eq(dump_text(&d, out), 0);
     ck_assert_int_eq(fclose(out), 0);
     return text;
 }
