@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/minmax.h"
-#include "cli/dump_locks.h"
 #include "cli/dump_look.h"
 #include "cli/dump_places.h"
 #include "cli/dump_proc.h"
@@ -230,8 +229,7 @@ static void read_beside_stacks(const struct options *o, struct dump *dump,
     dump->view = view_new(dump->profile, &view);
     if (look_ns(o))
         dump->places = dump_places_new(dump->profile, &o->view);
-    dump_waits_find(dump);
-    dump_locks_name(dump, processes);
+    dump_waits_find(dump, processes);
     dump_thread_call(dump);
 }
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "cli/dump_stuck.h"
 #include "cli/dump_waits.h"
 #include "cli/dump_words.h"
 #include "cli/number_ranges.h"
@@ -348,7 +347,6 @@ void dump_heads_add(const struct dump *d, struct text *out)
     release(&lines);
     text_add(&wrong, "");
     dump_waits_print(d, &wrong);
-    dump_stuck_print(d, &wrong);
     (void)text_add_wrapped(out, wrong.s, 0, 12, d->style.width);
     text_release(&wrong);
 }

@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "cli/dump_match.h"
 #include "cli/dump_places.h"
-#include "cli/dump_stuck.h"
 #include "cli/dump_task.h"
 #include "cli/dump_waits.h"
 #include "cli/dump_words.h"
@@ -105,8 +104,9 @@ static void write_wait(struct json *j, const struct dump *d, const struct dump_t
         json_string_field(j, "what", what.s);
         text_release(&what);
     }
-    if (t->lock && *t->lock)
-        json_string_field(j, "name", t->lock);
+    const char *name = profile_lock_name(d->profile, t->pid, t->side.addr);
+    if (*name)
+        json_string_field(j, "name", name);
     dump_match_write_wait(j, d, t, match);
     json_end_object(j);
 }
@@ -329,7 +329,7 @@ static void begin_process(struct json *j, const struct dump *d, const struct dum
     json_end_array(j);
     string_id python = p->python_version;
     json_string_field(j, "python", python.ix ? profile_text(d->profile, python) : NULL);
-    json_bool_field(j, "stuck", dump_is_stuck(d, (size_t)(t - d->threads)));
+    json_bool_field(j, "stuck", dump_waits_stuck(d, (size_t)(t - d->threads)));
     json_key(j, "threads");
     json_array(j);
 }

@@ -50,9 +50,9 @@ const struct dump_thread *dump_thread_gil_holder(const struct dump *d, const str
     return NULL;
 }
 
-static const struct profile_process *process_of(const struct dump *d, const struct dump_thread *t)
+process_id dump_thread_process(const struct dump *d, const struct dump_thread *t)
 {
-    return profile_see_process(d->profile, profile_see_thread(d->profile, t->thread)->process);
+    return profile_see_thread(d->profile, t->thread)->process;
 }
 
 /* The first function of the user's, or of a library's, that the thread runs. */
@@ -76,7 +76,8 @@ static char *call_thread(const struct dump *d, const struct dump_thread *t)
     enum { MOST_COLUMNS = 32 };
     struct text out = {0};
     const char *name = name_of(d, t);
-    const char *comm = profile_text(d->profile, process_of(d, t)->comm);
+    const char *comm =
+        profile_text(d->profile, profile_see_process(d->profile, dump_thread_process(d, t))->comm);
     if (t->tid == t->pid)
         text_add(&out, "main");
     else if (comm && str_eq(name, comm))
@@ -96,16 +97,23 @@ void dump_thread_call(struct dump *d)
         d->threads[i].called = call_thread(d, &d->threads[i]);
 }
 
-char *dump_thread_process(const struct dump *d, const struct dump_thread *t)
+char *dump_thread_process_name(const struct dump *d, const struct dump_thread *t)
 {
-    return name_of_process(d->profile, profile_see_thread(d->profile, t->thread)->process);
+    return name_of_process(d->profile, dump_thread_process(d, t));
+}
+
+size_t dump_next_process(const struct dump *d, size_t i)
+{
+    pid_t pid = d->threads[i].pid;
+    while (i < d->n && d->threads[i].pid == pid)
+        i++;
+    return i;
 }
 
 long dump_thread_rank(const struct dump *d, const struct dump_thread *t)
 {
     size_t len = 0;
-    process_id process = profile_see_thread(d->profile, t->thread)->process;
-    const char *rank = process_own_rank(d->profile, process, &len);
+    const char *rank = process_own_rank(d->profile, dump_thread_process(d, t), &len);
     return rank ? strtol(rank, NULL, 10) : -1;
 }
 
@@ -122,7 +130,7 @@ bool dump_thread_launches(const struct dump *d, const struct dump_thread *t)
 void dump_thread_add_label(const struct dump *d, const struct dump_thread *t, bool numbered,
                            struct text *out)
 {
-    char *process = dump_thread_process(d, t);
+    char *process = dump_thread_process_name(d, t);
     bool rank = *process && dump_thread_rank(d, t) >= 0;
     if (numbered)
         text_addf(out, "%d ", t->tid);
@@ -160,7 +168,6 @@ void dump_thread_release(struct dump_thread *t)
     py_variables_free(t->variables, t->n_variables);
     free(t->object);
     free(t->called);
-    free(t->lock);
 }
 
 size_t dump_thread_python_frame(const struct dump_thread *t, const struct shown_frame *stack,

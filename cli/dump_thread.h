@@ -40,7 +40,6 @@ struct dump_thread {
     struct py_local *variables; /* of the same frames, the arguments one by one, and the others */
     size_t n_variables;
     char *called; /* "main", "commit", "omp worker": tamed, for people; the dump's */
-    char *lock; /* the variable that it is, tamed; "": none is known; NULL: it waits for no lock */
     /* Of the look (cli/dump_look.h). */
     struct schedstat settled; /* its counts after the shot; 0: unknown */
     bool counted;             /* RAN and the times are known */
@@ -83,8 +82,12 @@ void dump_thread_add_label(const struct dump *d, const struct dump_thread *t, bo
 /* The same of OTHER, for whom T waits: without a process if it is T's. */
 void dump_thread_add_other(const struct dump *d, const struct dump_thread *t,
                            const struct dump_thread *other, bool numbered, struct text *out);
+process_id dump_thread_process(const struct dump *d, const struct dump_thread *t);
 /* "rank1", or the pid; "" in a dump of one process.  The caller frees it. */
-char *dump_thread_process(const struct dump *d, const struct dump_thread *t);
+char *dump_thread_process_name(const struct dump *d, const struct dump_thread *t);
+/* Which of D's threads is the first of the process after that of thread I; D's number of threads:
+ * it is the last. */
+size_t dump_next_process(const struct dump *d, size_t i);
 /* Is T's wait, as the profile has it, of KIND? */
 bool dump_thread_is_of_kind(const struct dump *d, const struct dump_thread *t, enum wait_kind kind);
 long dump_thread_rank(const struct dump *d,

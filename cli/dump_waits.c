@@ -8,16 +8,16 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "cli/dump_look.h"
-#include "cli/dump_peers.h"
 #include "summary/futex_kind.h"
 #include "summary/once.h"
 #include "summary/shared_place.h"
-#include "summary/short_name.h"
 #include "summary/wait_side.h"
 #include "summary/wait_text.h"
 #include "target/mem.h"
 #include "target/proc.h"
 #include "waits/futex_lock.h"
+#include "waits/lock_names.h"
+#include "worker/process_set.h"
 
 enum { DEADLOCK_NS = NS_PER_S / 2, CONDITION_BYTES = 48 };
 
@@ -47,6 +47,16 @@ static bool has_it_still(const struct dump_thread *t, const uint64_t args[6])
     return same;
 }
 
+/* Does it wait for the same process as before, without having run since it was captured? */
+static bool waits_for_same_process(const struct dump *d, const struct dump_thread *t)
+{
+    struct blocked_call call = t->call;
+    struct wait_side side = {0};
+    call.since_ns = clock_now_ns();
+    waits_find_all(d->live_waits, &call, 1, &side);
+    return side.thing == t->side.thing && blockers_are_same(&side.blocker, &t->side.blocker);
+}
+
 /* Does T wait for the same holder?  A thread waits for the GIL on one or the other word of a
  * condition variable, and the holder is another thread of the circle, which has not run. */
 static bool waits_still(const struct dump *d, const struct dump_thread *t, uint64_t *ret_runs)
@@ -62,7 +72,7 @@ static bool waits_still(const struct dump *d, const struct dump_thread *t, uint6
                apart < CONDITION_BYTES;
     }
     if (wait_side_is_kernels(t->side.thing))
-        return dump_peers_wait_still(d, t);
+        return waits_for_same_process(d, t);
     if (call.args[0] != t->args[0])
         return false;
     /* Of Python's locks the one look has to do, while T has not run: it was made with the holder's
@@ -145,6 +155,8 @@ static void confirm(struct dump *d)
     free(runs);
 }
 
+/* ---- the other sides ---- */
+
 static struct wait_side gil_side(const struct dump *d, const struct dump_thread *t)
 {
     struct wait_side side = {.thing = THING_GIL};
@@ -192,14 +204,52 @@ static void find_maker(const struct dump *d, struct dump_thread *t)
         t->side.blocker = maker;
 }
 
-void dump_waits_find(struct dump *d)
+/* The other sides that lie in the kernel. */
+static void find_peers(struct dump *d)
+{
+    struct blocked_call *calls = xcalloc(d->n + 1, sizeof *calls);
+    struct wait_side *sides = xcalloc(d->n + 1, sizeof *sides);
+    struct dump_thread **threads = xcalloc(d->n + 1, sizeof(struct dump_thread *));
+    size_t n = 0;
+    for (size_t i = 0; i < d->n; i++) {
+        struct dump_thread *t = &d->threads[i];
+        if (!t->asks || t->side.thing)
+            continue;
+        calls[n] = t->call;
+        sides[n] = t->side;
+        threads[n++] = t;
+    }
+    waits_find_all(d->live_waits, calls, n, sides);
+    for (size_t i = 0; i < n; i++)
+        threads[i]->side = sides[i];
+    free(threads);
+    free(sides);
+    free(calls);
+}
+
+static void name_locks(struct dump *d, const struct process_set *processes)
+{
+    for (size_t i = 0; i < d->n; i++) {
+        const struct wait_side *side = &d->threads[i].side;
+        bool is_lock = side->thing == THING_MUTEX || side->thing == THING_RWLOCK;
+        struct target_process *process =
+            process_set_find(processes, dump_thread_process(d, &d->threads[i]));
+        if (!is_lock || !side->addr || !process)
+            continue;
+        struct wait_target target = target_process_for_waits(process);
+        lock_name_add(d->profile, &target, side->addr);
+    }
+}
+
+void dump_waits_find(struct dump *d, const struct process_set *processes)
 {
     for (size_t i = 0; i < d->n; i++)
         find_side(d, &d->threads[i]);
     for (size_t i = 0; i < d->n; i++)
         if (d->threads[i].side.thing == THING_ONCE)
             find_maker(d, &d->threads[i]);
-    dump_peers_find(d);
+    find_peers(d);
+    name_locks(d, processes);
     for (size_t i = 0; i < d->n; i++)
         wait_graph_add(&d->waits, d->threads[i].pid, d->threads[i].tid, &d->threads[i].side,
                        (uint32_t)i);
@@ -207,6 +257,28 @@ void dump_waits_find(struct dump *d)
     d->deadlocks = xcalloc((size_t)d->waits.n_cycles + 1, sizeof *d->deadlocks);
     if (d->waits.n_cycles)
         confirm(d);
+}
+
+/* ---- processes that are stuck ---- */
+
+/* Can only a thread of its process end what thread I waits for? */
+static bool waits_inside(const struct dump *d, size_t i)
+{
+    const struct dump_thread *t = &d->threads[i];
+    const struct waiter *w = i < d->waits.n ? &d->waits.items[i] : NULL;
+    return w && !w->cycle && !w->behind && t->side.inside && !t->side.timed &&
+           t->state == THREAD_BLOCKED && t->side.blocker.kind != BLOCKER_GONE && t->counted &&
+           !t->ran && !t->ended;
+}
+
+bool dump_waits_stuck(const struct dump *d, size_t first)
+{
+    size_t end = dump_next_process(d, first);
+    size_t i = first;
+    while (i < end && waits_inside(d, i))
+        i++;
+    /* Of more threads than these another one may wake them. */
+    return i == end && end - first == proc_thread_count(d->threads[first].pid);
 }
 
 /* ---- words ---- */
@@ -265,34 +337,6 @@ static void add_address(uint64_t addr, struct text *out)
         text_addf(out, " (0x%.4s…%s)", whole, whole + len - 3);
 }
 
-/* The kinds that only the functions on the stack show. */
-static const char *futex_words(const struct dump_thread *t)
-{
-    static const char *const words[] = {
-        [FUTEX_UNKNOWN] = "",
-        [FUTEX_LOCK] = "for a lock",
-        [FUTEX_RWLOCK] = "for an rwlock",
-        [FUTEX_CONDITION] = "for a condition",
-        [FUTEX_SEMAPHORE] = "for a semaphore",
-        [FUTEX_JOIN] = "for a thread to end",
-        [FUTEX_BARRIER] = "at a barrier",
-    };
-    bool python = t->python_threads[0] != 0;
-    return python && t->futex == FUTEX_CONDITION ? "to be notified" : words[t->futex];
-}
-
-/* "a mutex", "mutex db" */
-static void add_thing(const struct dump_thread *t, struct text *out)
-{
-    enum { MOST_COLUMNS = 48 };
-    if (t->lock && *t->lock) {
-        text_addf(out, "%s ", wait_thing_name(t->side.thing));
-        short_name_add(out, t->lock, MOST_COLUMNS);
-    } else if (t->side.thing) {
-        text_add(out, wait_thing_words(t->side.thing));
-    }
-}
-
 bool dump_waits_opens_fifo(const struct dump_thread *t)
 {
     return t->side.thing == THING_PIPE && syscall_path_argument(t->syscall) >= 0;
@@ -317,8 +361,16 @@ void dump_waits_add(const struct dump *d, const struct dump_thread *t, bool numb
         text_add(out, " to end");
         return;
     }
-    text_addf(out, "waits %s", t->side.thing ? "for " : futex_words(t));
-    add_thing(t, out);
+    struct wait_side side = t->side;
+    side.blocker.pid = t->pid; /* whoever has it: the variable is of this process */
+    bool notified = t->python_threads[0] && t->futex == FUTEX_CONDITION;
+    text_add(out, "waits");
+    if (!side.thing)
+        text_add(out, notified ? " to be notified" : futex_kind_words(t->futex));
+    else
+        text_add(out, " for ");
+    if (side.thing)
+        wait_side_add_thing(out, d->profile, &side);
     if (t->side.addr && numbered)
         add_address(t->side.addr, out);
     else if (t->side.blocker.kind == BLOCKER_SHARED && !t->side.blocker.pid)
@@ -378,6 +430,25 @@ static void print_gone(const struct dump *d, struct text *out)
         text_addf(out, "  and %zu more\n", n - MOST_SHOWN);
 }
 
+static void print_stuck(const struct dump *d, size_t first, struct text *out)
+{
+    const struct dump_thread *t = &d->threads[first];
+    char *process = dump_thread_process_name(d, t);
+    text_add(out, "  stuck: ");
+    if (*process)
+        text_addf(out, "in %s ", process);
+    if (dump_next_process(d, first) > first + 1)
+        text_add(out, "all threads wait for one another, without a time-out: only a signal can "
+                      "wake them\n");
+    else if (t->futex == FUTEX_LOCK || t->futex == FUTEX_RWLOCK)
+        text_add(out, "the only thread can never get its lock: it holds it already, its owner "
+                      "ended, or it was copied by fork while held\n");
+    else
+        text_add(out, "the process has one thread, and that waits to be woken by another: only a "
+                      "signal can\n");
+    free(process);
+}
+
 void dump_waits_print(const struct dump *d, struct text *out)
 {
     for (int deadlocks = 1; deadlocks >= 0; deadlocks--)
@@ -388,4 +459,7 @@ void dump_waits_print(const struct dump *d, struct text *out)
             print_behind(d, cycle, out);
         }
     print_gone(d, out);
+    for (size_t i = 0; i < d->n; i = dump_next_process(d, i))
+        if (dump_waits_stuck(d, i))
+            print_stuck(d, i, out);
 }

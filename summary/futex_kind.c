@@ -90,3 +90,17 @@ const char *futex_kind_name(enum futex_kind kind)
     };
     return names[kind];
 }
+
+const char *futex_kind_words(enum futex_kind kind)
+{
+    static const char *const words[] = {
+        [FUTEX_UNKNOWN] = "",
+        [FUTEX_LOCK] = " for a lock",
+        [FUTEX_RWLOCK] = " for an rwlock",
+        [FUTEX_CONDITION] = " for a condition",
+        [FUTEX_SEMAPHORE] = " for a semaphore",
+        [FUTEX_JOIN] = " for a thread to end",
+        [FUTEX_BARRIER] = " at a barrier",
+    };
+    return words[kind];
+}

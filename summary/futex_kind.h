@@ -24,3 +24,5 @@ enum futex_kind futex_kind(const struct shown_frame *stack, size_t n);
 bool futex_is_wait(const struct shown_frame *f);
 /* "mutex", "condition", …; NULL: unknown. */
 const char *futex_kind_name(enum futex_kind kind);
+/* " for a lock", " at a barrier": what a sentence has behind "waits"; "": unknown. */
+const char *futex_kind_words(enum futex_kind kind);

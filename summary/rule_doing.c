@@ -47,20 +47,11 @@ bool doing_collects(struct tally *t, struct call_path *ret, int64_t *ret_ns)
 bool add_thing_of(const struct judgement *s, const struct run *run, uint32_t node,
                   struct text *words)
 {
-    static const char *const things[] = {
-        [FUTEX_UNKNOWN] = "",
-        [FUTEX_LOCK] = " for a lock",
-        [FUTEX_RWLOCK] = " for an rwlock",
-        [FUTEX_CONDITION] = " for a condition",
-        [FUTEX_SEMAPHORE] = " for a semaphore",
-        [FUTEX_JOIN] = " for a thread to end",
-        [FUTEX_BARRIER] = " at a barrier",
-    };
     const struct profile_thread *holder = holders_thread(s->holders, run);
     const struct thread_group *group = holder ? groups_of(s->g, holder) : NULL;
     const struct wait_side *side = holders_side(s->holders, run->at);
     if (!group)
-        text_add(words, things[call_tree_node(s->g->tree, node).futex]);
+        text_add(words, futex_kind_words(call_tree_node(s->g->tree, node).futex));
     else if (side->thing == THING_THREAD)
         text_addf(words, " for %s to end", group->noun);
     if (!group || side->thing == THING_THREAD)

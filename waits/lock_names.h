@@ -6,5 +6,5 @@
 
 /* Tells P the names of the locks that threads of S were seen to hold. */
 void lock_names_report(struct profile *p, const struct wait_target *s);
-/* "db", of the variable at ADDR; "": there is none in a file.  The caller frees it. */
-char *lock_name_at(const struct wait_target *s, uint64_t addr);
+/* Tells P which variable of S the lock at ADDR is, if P wants to know it. */
+void lock_name_add(struct profile *p, const struct wait_target *s, uint64_t addr);

@@ -221,7 +221,8 @@ static void add_circle(struct hostile_stage *s)
         text_add(&lock, "");
         text_add_tame(&lock, name, strlen(name));
         profile_name_lock(s->p, pid, wait.side.addr, lock.s);
-        add_waiter(s, wait)->lock = lock.s;
+        text_release(&lock);
+        add_waiter(s, wait);
     }
 }
 
