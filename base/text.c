@@ -126,6 +126,11 @@ void text_add(struct text *t, const char *s)
     text_add_bytes(t, s, strlen(s));
 }
 
+const char *text_str(const struct text *t)
+{
+    return t->len ? t->s : "";
+}
+
 void text_addf(struct text *t, const char *format, ...)
 {
     va_list args;
@@ -258,6 +263,14 @@ void text_add_cut(struct text *t, const char *s, size_t len, size_t columns)
     text_add(t, fits ? "" : "…");
 }
 
+void text_add_tame_cut(struct text *t, const char *name, size_t columns)
+{
+    struct text tame = {0};
+    text_add_tame(&tame, name, strlen(name));
+    text_add_cut(t, text_str(&tame), tame.len, columns);
+    text_release(&tame);
+}
+
 void text_add_path(struct text *t, const char *path, size_t columns)
 {
     struct text tame = {0};
@@ -312,6 +325,13 @@ size_t text_add_wrapped(struct text *t, const char *s, size_t column, size_t ind
         column += spaces + columns;
     }
     return column;
+}
+
+void text_add_line(struct text *t, const char *s, size_t indent, size_t further, size_t width)
+{
+    text_addf(t, "%*s", (int)indent, "");
+    (void)text_add_wrapped(t, s, indent, further, width);
+    text_add(t, "\n");
 }
 
 void text_add_thousands(struct text *t, double n)

@@ -45,6 +45,7 @@ struct text {
 };
 void text_add(struct text *t, const char *s);
 void text_add_bytes(struct text *t, const char *s, size_t len); /* S may be NULL if LEN is 0 */
+const char *text_str(const struct text *t);                     /* "" while empty */
 void text_addf(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Appends a name for people to read.  Characters that a terminal would obey or choke on become '?':
  * control characters (C0 with the line end and the tab, DEL, C1), those that turn the writing's
@@ -52,6 +53,7 @@ void text_addf(struct text *t, const char *format, ...) __attribute__((format(pr
 void text_add_tame(struct text *t, const char *s, size_t len);
 /* Appends S, LEN bytes, or as much of it as COLUMNS hold, with "…" at the end where it is cut. */
 void text_add_cut(struct text *t, const char *s, size_t len, size_t columns);
+void text_add_tame_cut(struct text *t, const char *name, size_t columns); /* both */
 /* Appends PATH as text_add_tame() does; the middle of one that has more than COLUMNS is left out:
  * "/mnt/…/2024/notes.txt". */
 void text_add_path(struct text *t, const char *path, size_t columns);
@@ -69,3 +71,5 @@ void text_release(struct text *t);
  * reached is returned.  Line breaks in S are kept, and spaces behind them.  Counts as
  * utf8_columns() does. */
 size_t text_add_wrapped(struct text *t, const char *s, size_t column, size_t indent, size_t width);
+/* Adds S so behind INDENT spaces, other lines of it behind FURTHER, and a line end. */
+void text_add_line(struct text *t, const char *s, size_t indent, size_t further, size_t width);

@@ -83,13 +83,12 @@ bool dump_places_spun(struct dump_places *p, const struct dump_thread *t)
     return looks > 1;
 }
 
-static bool have_moved(struct dump_places *p, const struct dump *d,
-                       const struct dump_members *members)
+static bool have_moved(struct dump_places *p, const struct dump *d, const struct dump_fold *f)
 {
     size_t i = 0;
-    while (i < members->n && !dump_places_moved(p, &d->threads[members->threads[i]]))
+    while (i < f->n && !dump_places_moved(p, &d->threads[f->members[i]]))
         i++;
-    return i < members->n;
+    return i < f->n;
 }
 
 static void add_path(const struct call_path *path, double share, struct text *out)
@@ -153,18 +152,17 @@ static void add_paths(struct call_path *paths, size_t n, const struct tally *t, 
     }
 }
 
-void dump_places_add(struct dump_places *p, const struct dump *d,
-                     const struct dump_members *members, struct text *out)
+void dump_places_add(struct dump_places *p, const struct dump *d, const struct dump_fold *f,
+                     struct text *out)
 {
     struct call_path paths[MOST_PLACES];
     struct tally tally;
-    const struct dump_thread *first = &d->threads[members->threads[0]];
-    if (!have_moved(p, d, members))
+    const struct dump_thread *first = &d->threads[f->members[0]];
+    if (!have_moved(p, d, f))
         return;
     tally_init(&tally, p->tree, TALLY_ALL);
-    for (size_t i = 0; i < members->n; i++)
-        tally_add_thread(&tally,
-                         profile_see_thread(p->profile, d->threads[members->threads[i]].thread));
+    for (size_t i = 0; i < f->n; i++)
+        tally_add_thread(&tally, profile_see_thread(p->profile, d->threads[f->members[i]].thread));
     size_t n = merge(p, paths, call_paths_heaviest(&tally, paths, MOST_PLACES));
     bool idles = LEAST_PART * tally.idle_ns >= tally.all_ns;
     if (n > 1 || (n == 1 && (idles || !is_shown(p, paths, first))))

@@ -184,7 +184,7 @@ static void add_folds(struct dump *d, struct folds *all, const char *of, struct 
     }
 }
 
-static bool has_member(const struct dump_group *g, size_t thread)
+static bool has_member(const struct dump_fold *g, size_t thread)
 {
     for (size_t i = 0; i < g->n; i++)
         if (g->members[i] == thread)
@@ -192,7 +192,7 @@ static bool has_member(const struct dump_group *g, size_t thread)
     return false;
 }
 
-void dump_tasks_add(struct dump *d, const struct dump_group *g, struct text *out)
+void dump_tasks_add(struct dump *d, const struct dump_fold *g, struct text *out)
 {
     struct folds all = {0};
     size_t last = SIZE_MAX;

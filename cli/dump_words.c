@@ -205,17 +205,16 @@ void dump_words_time(int64_t ns, struct text *out)
         text_addf(out, "%d.%d s", (int)(ns / NS_PER_S), (int)(ns % NS_PER_S / (NS_PER_S / 10)));
 }
 
-void dump_words_plural(const char *state, struct text *out)
+void dump_words_of_several(size_t n, const char *state, struct text *out)
 {
     static const char *const verbs[][2] = {{"waits", "wait"}, {"runs", "run"}, {"sleeps", "sleep"},
                                            {"spins", "spin"}, {"is ", "are "}, {"has ", "have "}};
-    size_t i = 0;
-    while (i < sizeof verbs / sizeof *verbs && !str_starts(state, verbs[i][0]))
-        i++;
-    if (i < sizeof verbs / sizeof *verbs) {
-        text_add(out, verbs[i][1]);
-        state += strlen(verbs[i][0]);
-    }
+    for (size_t i = 0; n > 1 && i < sizeof verbs / sizeof *verbs; i++)
+        if (str_starts(state, verbs[i][0])) {
+            text_add(out, verbs[i][1]);
+            state += strlen(verbs[i][0]);
+            break;
+        }
     text_add(out, state);
 }
 
@@ -353,48 +352,48 @@ static void add_whole_frame(const struct shown_frame *f, struct text *out)
     text_addf(out, "%s%s\n", has_place ? ")" : "", f->inlined ? " [inlined]" : "");
 }
 
-/* Arguments are those of all threads of a group, or it is said that they differ. */
-static void add_arguments(const struct dump *d, const struct shown_frame *stack, size_t n,
-                          size_t at, const struct dump_members *members, struct text *out)
+/* Arguments are those of all of F's threads, or it is said that they differ. */
+static void add_arguments(const struct dump *d, const struct dump_fold *f,
+                          const struct shown_frame *stack, size_t n, size_t at, struct text *out)
 {
     enum { INDENT = 6 };
     struct text tame = {0};
-    const char *first =
-        members->n ? dump_thread_arguments(&d->threads[members->threads[0]], stack, n, at) : NULL;
+    const char *first = dump_thread_arguments(&d->threads[f->members[0]], stack, n, at);
     const char *said = first;
-    for (size_t i = 1; i < members->n; i++) {
-        const char *other = dump_thread_arguments(&d->threads[members->threads[i]], stack, n, at);
+    for (size_t i = 1; i < f->n; i++) {
+        const char *other = dump_thread_arguments(&d->threads[f->members[i]], stack, n, at);
         if (!str_eq(first ? first : "", other ? other : ""))
             said = "(arguments differ)";
     }
     if (!said)
         return;
     text_add_tame(&tame, said, strlen(said));
-    text_addf(out, "%*s", INDENT, "");
-    (void)text_add_wrapped(out, tame.s, INDENT, INDENT, d->style.width);
-    text_add(out, "\n");
+    text_add_line(out, tame.s, INDENT, INDENT, d->style.width);
     text_release(&tame);
 }
 
-void dump_words_stack(struct dump *d, const struct dump_thread *t, struct source_lines *sources,
-                      const struct dump_members *members, struct text *out,
-                      size_t hidden[BRIEF_KINDS])
+void dump_words_stack(struct dump *d, const struct dump_fold *f, struct source_lines *sources,
+                      size_t hidden[BRIEF_KINDS], struct text *out)
 {
+    const struct dump_thread *t = &d->threads[f->members[0]];
     size_t n = 0;
-    const struct shown_frame *stack = view_stack(d->view, t->at, &n);
+    const struct shown_frame *stack = t->sampled ? view_stack(d->view, t->at, &n) : NULL;
     struct brief_stack brief = {0};
     for (size_t i = n; d->style.full && i-- > 0;) {
         add_whole_frame(&stack[i], out);
-        add_arguments(d, stack, n, i, members, out);
+        if (hidden)
+            add_arguments(d, f, stack, n, i, out);
     }
-    if (!d->style.full)
+    if (!d->style.full && t->sampled)
         brief_stack_of(stack, n, t->state == THREAD_BLOCKED, &brief);
     for (size_t i = 0; i < brief.n; i++) {
         const struct brief_frame *b = &brief.frames[i];
         if (b->skipped)
             text_addf(out, "    … %zu more\n", b->skipped);
         add_frame(d, t, &stack[b->at], b, sources, out);
-        add_arguments(d, stack, n, b->at, members, out);
+        if (hidden)
+            add_arguments(d, f, stack, n, b->at, out);
     }
-    memcpy(hidden, brief.hidden, sizeof brief.hidden);
+    for (unsigned i = 0; hidden && i < BRIEF_KINDS; i++)
+        hidden[i] += brief.hidden[i];
 }

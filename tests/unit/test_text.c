@@ -87,6 +87,19 @@ START_TEST(words_wrap_behind_the_indent)
 }
 END_TEST
 
+START_TEST(a_line_has_its_own_indent)
+{
+    struct text t = {0};
+    ck_assert_str_eq(text_str(&t), "");
+    text_add_line(&t, "one two three", 2, 4, 10);
+    text_add_line(&t, "", 1, 1, 10);
+    ck_assert_str_eq(text_str(&t), "  one two\n    three\n \n");
+    text_clear(&t);
+    ck_assert_str_eq(text_str(&t), "");
+    text_release(&t);
+}
+END_TEST
+
 START_TEST(characters_are_counted_and_cut)
 {
     const char *s = "aé…b"; /* 1, 2, 3 and 1 bytes */
@@ -102,6 +115,9 @@ START_TEST(characters_are_counted_and_cut)
     text_add_cut(&t, s, 7, 4);
     text_add_cut(&t, s, 7, 3);
     ck_assert_str_eq(t.s, "aé…baé…");
+    text_add_tame_cut(&t, "\033[1mred", 4);
+    text_add_tame_cut(&t, "", 4);
+    ck_assert_str_eq(t.s, "aé…baé…?[1…");
     text_release(&t);
 }
 END_TEST
@@ -209,7 +225,8 @@ START_TEST(a_character_is_written_as_it_is_read)
 }
 END_TEST
 
-CHECK_MAIN("text", 20, large_numbers_are_written_for_people, times_are_written_for_people,
-           numbers_are_strict, hex_stops_at_the_end_given, text_grows, names_are_tamed,
-           words_wrap_behind_the_indent, characters_are_counted_and_cut, a_path_loses_its_middle,
-           a_string_is_compared_with_each_of_a_list, a_character_is_written_as_it_is_read)
+CHECK_MAIN("text", 20, a_line_has_its_own_indent, large_numbers_are_written_for_people,
+           times_are_written_for_people, numbers_are_strict, hex_stops_at_the_end_given, text_grows,
+           names_are_tamed, words_wrap_behind_the_indent, characters_are_counted_and_cut,
+           a_path_loses_its_middle, a_string_is_compared_with_each_of_a_list,
+           a_character_is_written_as_it_is_read)
