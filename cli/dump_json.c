@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "cli/dump_match.h"
 #include "cli/dump_places.h"
-#include "cli/dump_task.h"
+#include "cli/dump_tasks.h"
 #include "cli/dump_waits.h"
 #include "cli/dump_words.h"
 #include "cli/json_head.h"

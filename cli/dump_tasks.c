@@ -5,18 +5,34 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "cli/dump_task.h"
+#include "summary/frame_name.h"
+#include "summary/frame_role.h"
+#include "summary/python_module.h"
+#include "summary/short_name.h"
 
-enum { MOST_FOLDS = 16, INDENT = 6 };
+enum {
+    MOST_FRAMES = 10, /* of more functions the outermost and innermost ENDS are shown */
+    ENDS = 4,
+    MOST_FOLDS = 16,
+    NAME_COLUMNS = 48,
+    TITLE_COLUMNS = 32,
+    PATH_COLUMNS = 40,
+};
 
 /* ---- reading ---- */
+
+/* Of an object at ADDRESS of PROCESS: forked processes have objects at one address. */
+static uint64_t key_of(process_id process, uint64_t address)
+{
+    return hash_u64(address) ^ hash_u64((uint64_t)process.ix << 1);
+}
 
 void dump_tasks_read(struct dump *d, const struct process_set *processes)
 {
     task_list_add(&d->tasks, processes);
     for (size_t i = 0; i < d->tasks.n; i++) {
         const struct listed_task *t = &d->tasks.items[i];
-        map_put(&d->tasks_by_address, dump_task_key(t->process, t->task), i);
+        map_put(&d->tasks_by_address, key_of(t->process, t->task), i);
     }
 }
 
@@ -24,7 +40,7 @@ static size_t thread_of(const struct dump *d, const struct listed_task *t)
 {
     for (size_t i = 0; t->thread_state && i < d->n; i++) {
         const struct dump_thread *thread = &d->threads[i];
-        if (profile_see_thread(d->profile, thread->thread)->process.ix != t->process.ix)
+        if (dump_thread_process(d, thread).ix != t->process.ix)
             continue;
         for (size_t j = 0; j < SNAPSHOT_HOOK_WORDS && thread->python_threads[j]; j++)
             if (thread->python_threads[j] == t->thread_state)
@@ -52,65 +68,219 @@ void dump_tasks_release(struct dump *d)
     free(d->task_threads);
 }
 
-/* ---- folding ---- */
+/* ---- what they wait for ---- */
 
-struct fold {
-    char *words;  /* what they do, without what tells them apart */
-    size_t first; /* of the dump's tasks */
-    size_t n;
-    uint64_t owner; /* of the first, dump_task_key() */
-    bool owners_differ;
-};
-struct folds { /* zero-initialise */
-    struct fold *items;
-    size_t n, capacity;
-    struct index index;
+/* The waits of asyncio's functions, by the beginning of their names; the first that fits. */
+static const struct {
+    const char *function, *kind;
+} kinds[] = {
+    {"Queue.", "queue"},
+    {"Lock.", "lock"},
+    {"Event.", "event"},
+    {"Condition.", "condition"},
+    {"Barrier.", "barrier"},
+    {"Semaphore.", "semaphore"},
+    {"StreamReader", "stream"},
+    {"StreamWriter.", "stream"},
+    {"FlowControlMixin.", "stream"},
+    {"BaseSelectorEventLoop.sock", "socket"},
+    {"TaskGroup.", "tasks"},
+    {"to_thread", "thread"},
+    {"Server.", "server"},
+    {"Process.", "process"},
+    {"sleep", "sleep"},
+    {"wait", "tasks"},
 };
 
-static bool same_words(const void *item, const void *wanted)
+static bool is_asyncio(const struct shown_frame *f)
 {
-    return str_eq(((const struct fold *)item)->words, wanted);
+    return f->kind == SHOWN_PYTHON && f->file && python_is_asyncio(f->file);
 }
 
-static void fold_task(struct dump *d, size_t task, bool full, struct folds *all)
+static const char *kind_of_function(const char *name)
 {
-    const struct listed_task *t = &d->tasks.items[task];
-    uint64_t owner = dump_task_key(t->process, t->owner);
-    struct text words = {0};
-    text_add(&words, "");
-    dump_task_add(d, t, full, false, &words);
-    uint64_t hash = hash_bytes(words.s, words.len);
-    uint32_t at =
-        index_find(&all->index, hash, all->items, sizeof *all->items, same_words, words.s);
-    if (at == INDEX_NONE) {
-        all->items = array_reserve(all->items, &all->capacity, all->n + 1, sizeof *all->items);
-        at = (uint32_t)all->n++;
-        index_add(&all->index, hash, at);
-        all->items[at] = (struct fold){.words = xstrdup(words.s), .first = task, .owner = owner};
+    if (str_starts(name, "wait_for")) /* its time-out says nothing of what it waits for */
+        return NULL;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (str_starts(name, kinds[i].function))
+            return kinds[i].kind;
+    return NULL;
+}
+
+/* Where the functions of asyncio begin at the inner end of STACK, N frames; N: there are none. */
+static size_t asyncio_from(const struct shown_frame *stack, size_t n)
+{
+    size_t from = n;
+    while (from > 0 && is_asyncio(&stack[from - 1]))
+        from--;
+    return from;
+}
+
+const struct listed_task *dump_task_awaited(const struct dump *d, const struct listed_task *t)
+{
+    uint64_t at = 0;
+    if (t->does != PY_TASK_WAITS || t->awaits != PY_AWAITS_TASK ||
+        !map_get(&d->tasks_by_address, key_of(t->process, t->awaited), &at))
+        return NULL;
+    const struct listed_task *other = &d->tasks.items[at];
+    return other->process.ix == t->process.ix ? other : NULL;
+}
+
+const char *dump_task_kind(struct dump *d, const struct listed_task *t)
+{
+    size_t n = 0;
+    if (t->does != PY_TASK_WAITS)
+        return NULL;
+    const struct shown_frame *stack = view_stack(d->view, spot_of_stack(t->stack), &n);
+    for (size_t i = asyncio_from(stack, n); i < n; i++) {
+        const char *kind = kind_of_function(stack[i].name);
+        if (kind)
+            return kind;
     }
-    all->items[at].n++;
-    all->items[at].owners_differ |= all->items[at].owner != owner;
-    text_release(&words);
+    static const char *const others[] = {[PY_AWAITS_OTHER] = "other",
+                                         [PY_AWAITS_FUTURE] = "future",
+                                         [PY_AWAITS_TASK] = "task",
+                                         [PY_AWAITS_GATHER] = "gather",
+                                         [PY_AWAITS_THREAD] = "thread"};
+    return others[t->awaits];
 }
 
-static int by_number(const void *a, const void *b)
+const char *dump_task_method(struct dump *d, const struct listed_task *t)
 {
-    const struct fold *x = a;
-    const struct fold *y = b;
-    if (x->n != y->n)
-        return x->n > y->n ? -1 : 1;
-    return (x->first > y->first) - (x->first < y->first);
-}
-
-static void release_folds(struct folds *all)
-{
-    for (size_t i = 0; i < all->n; i++)
-        free(all->items[i].words);
-    free(all->items);
-    index_release(&all->index);
+    size_t n = 0;
+    if (t->does != PY_TASK_WAITS)
+        return NULL;
+    const struct shown_frame *stack = view_stack(d->view, spot_of_stack(t->stack), &n);
+    if (n == 0 || !is_asyncio(&stack[n - 1]) || !strchr(stack[n - 1].name, '.'))
+        return NULL;
+    return stack[n - 1].name;
 }
 
 /* ---- words ---- */
+
+static void add_arrow(struct text *out, size_t start)
+{
+    text_add(out, out->len > start ? " > " : "");
+}
+
+/* "handle app.py:31"; of asyncio's own functions the name. */
+static void add_frame(const struct shown_frame *f, bool full, struct text *out)
+{
+    struct text name = {0};
+    const char *file = f->file && (full || !is_asyncio(f)) ? f->file : "";
+    if (full)
+        text_add_tame(&name, f->name, strlen(f->name));
+    else
+        frame_add_name(&name, f);
+    short_name_add(out, name.len ? name.s : "?", full ? SIZE_MAX : NAME_COLUMNS);
+    if (*file) {
+        text_add(out, " ");
+        text_add_tame_cut(out, full ? file : path_base(file), full ? SIZE_MAX : PATH_COLUMNS);
+        if (f->current_line)
+            text_addf(out, ":%u", f->current_line);
+    }
+    text_release(&name);
+}
+
+/* Asyncio's inner functions say no more than those that call them. */
+static bool is_inner(const struct shown_frame *f)
+{
+    const char *dot = strrchr(f->name, '.');
+    bool hidden = dot && dot[1] == '_' && !str_starts(dot + 1, "__a");
+    return is_asyncio(f) && (f->name[0] == '_' || hidden);
+}
+
+/* Is the frame at I of STACK the same as the one before it? */
+static bool is_repeated(const struct shown_frame *stack, size_t i)
+{
+    return i > 0 && stack[i].id == stack[i - 1].id &&
+           stack[i].current_line == stack[i - 1].current_line;
+}
+
+static bool is_shown(const struct shown_frame *stack, size_t i, bool full)
+{
+    const struct shown_frame *f = &stack[i];
+    bool glue = f->kind != SHOWN_MARK && frame_role(f, false) == ROLE_GLUE;
+    return full || !(glue || is_inner(f) || is_repeated(stack, i));
+}
+
+static void add_frames(const struct shown_frame *stack, size_t n, bool full, struct text *out)
+{
+    size_t shown = 0;
+    size_t all = 0;
+    size_t start = out->len;
+    for (size_t i = 0; i < n; i++)
+        all += is_shown(stack, i, full);
+    if (!all) /* asyncio's own task, as one that accepts a connection */
+        all = n;
+    bool every = full || all == n;
+    for (size_t i = 0; i < n; i++) {
+        size_t times = 1;
+        if (!is_shown(stack, i, every))
+            continue;
+        shown++;
+        if (!full && all > MOST_FRAMES && shown > ENDS && shown <= all - ENDS) {
+            if (shown == ENDS + 1)
+                text_addf(out, " > … %zu more", all - (size_t)2 * ENDS);
+            continue;
+        }
+        add_arrow(out, start);
+        add_frame(&stack[i], full, out);
+        while (!every && i + times < n && is_repeated(stack, i + times))
+            times++;
+        if (times > 1)
+            text_addf(out, " (%zu times)", times);
+    }
+}
+
+/* "task feed"; T NULL: unknown.  Not NUMBERED: "task worker-*". */
+static void add_name(const struct dump *d, const struct listed_task *t, bool numbered,
+                     size_t columns, struct text *out)
+{
+    const char *name = t && t->name.ix ? profile_text(d->profile, t->name) : "?";
+    struct text grouped = {0};
+    if (!numbered)
+        text_add_group(&grouped, name);
+    text_add(out, "task ");
+    text_add_tame_cut(out, numbered ? name : grouped.s, columns);
+    text_release(&grouped);
+}
+
+static void add_awaited(struct dump *d, const struct listed_task *t, bool numbered,
+                        struct text *out)
+{
+    static const char *const words[] = {[PY_AWAITS_OTHER] = "an awaitable",
+                                        [PY_AWAITS_FUTURE] = "a Future",
+                                        [PY_AWAITS_TASK] = "",
+                                        [PY_AWAITS_GATHER] = "gather",
+                                        [PY_AWAITS_THREAD] = "a thread's result"};
+    text_add(out, words[t->awaits]);
+    if (t->awaits == PY_AWAITS_TASK)
+        add_name(d, dump_task_awaited(d, t), numbered, NAME_COLUMNS, out);
+}
+
+void dump_task_add(struct dump *d, const struct listed_task *t, bool numbered, struct text *out)
+{
+    static const char *const words[] = {[PY_TASK_WAITS] = "",
+                                        [PY_TASK_DUE] = ": due to run",
+                                        [PY_TASK_RUNS] = ": runs",
+                                        [PY_TASK_UNKNOWN] = "a coroutine that is none of Python's"};
+    size_t start = out->len;
+    size_t n = 0;
+    const struct shown_frame *stack =
+        t->stack.ix ? view_stack(d->view, spot_of_stack(t->stack), &n) : NULL;
+    bool said = t->awaits == PY_AWAITS_FUTURE && n && is_asyncio(&stack[n - 1]); /* by that */
+    add_frames(stack, n, d->style.full, out);
+    if (t->cut)
+        text_add(out, " > …");
+    text_add(out, words[t->does]);
+    if (t->does == PY_TASK_WAITS && !said) {
+        text_add(out, out->len > start ? " > " : "");
+        add_awaited(d, t, numbered, out);
+    }
+}
+
+/* ---- lines ---- */
 
 /* "1,200" */
 static void add_count(size_t n, struct text *out)
@@ -121,52 +291,48 @@ static void add_count(size_t n, struct text *out)
         text_addf(out, "%zu", n);
 }
 
-static void add_name(const struct dump *d, const struct listed_task *t, struct text *out)
+/* Do all of F wait in an object of one thing, and the same? */
+static bool have_one_owner(struct dump *d, const struct dump_fold *f)
 {
-    enum { MOST_COLUMNS = 32 };
-    struct text tame = {0};
-    const char *name = t->name.ix ? profile_text(d->profile, t->name) : "?";
-    text_add_tame(&tame, name, strlen(name));
-    text_add(out, "task ");
-    text_add_cut(out, tame.len ? tame.s : "?", tame.len ? tame.len : 1, MOST_COLUMNS);
-    text_release(&tame);
+    const struct listed_task *first = &d->tasks.items[f->members[0]];
+    for (size_t i = 1; i < f->n; i++) {
+        const struct listed_task *t = &d->tasks.items[f->members[i]];
+        if (t->process.ix != first->process.ix || t->owner != first->owner)
+            return false;
+    }
+    return first->type.ix && dump_task_method(d, first);
 }
 
 /* "    1,200 tasks: handle app.py:31 > Queue.get, of one Queue" */
-static void add_fold(struct dump *d, const struct fold *f, struct text *out)
+static void add_fold(struct dump *d, const struct dump_fold *f, struct text *out)
 {
-    const struct listed_task *t = &d->tasks.items[f->first];
+    const struct listed_task *t = &d->tasks.items[f->members[0]];
     struct text line = {0};
     if (f->n == 1) {
-        add_name(d, t, &line);
+        add_name(d, t, true, TITLE_COLUMNS, &line);
+        text_add(&line, ": ");
+        dump_task_add(d, t, true, &line);
     } else {
         add_count(f->n, &line);
-        text_add(&line, " tasks");
+        text_addf(&line, " tasks: %s", f->words);
     }
-    text_add(&line, ": ");
-    if (f->n == 1)
-        dump_task_add(d, t, d->style.full, true, &line);
-    else
-        text_add(&line, f->words);
-    if (f->n > 1 && !f->owners_differ && t->type.ix && dump_task_method(d, t)) {
+    if (f->n > 1 && have_one_owner(d, f)) {
         const char *type = profile_text(d->profile, t->type);
         text_add(&line, ", of one ");
         text_add_tame(&line, type, strlen(type));
     }
-    text_add(out, "    ");
-    (void)text_add_wrapped(out, line.s, 4, INDENT, d->style.full ? SIZE_MAX : d->style.width);
-    text_add(out, "\n");
+    text_add_line(out, line.s, 4, 6, d->style.full ? SIZE_MAX : d->style.width);
     text_release(&line);
 }
 
-static void add_folds(struct dump *d, struct folds *all, const char *of, struct text *out)
+static void add_folds(struct dump *d, struct dump_folds *all, const char *of, struct text *out)
 {
     size_t n = 0;
     size_t more = 0;
+    dump_folds_sort(all);
     for (size_t i = 0; i < all->n; i++)
         n += all->items[i].n;
     if (n) {
-        qsort(all->items, all->n, sizeof *all->items, by_number);
         text_add(out, "  ");
         add_count(n, out);
         text_addf(out, " asyncio task%s%s\n", n == 1 ? "" : "s", of);
@@ -184,41 +350,40 @@ static void add_folds(struct dump *d, struct folds *all, const char *of, struct 
     }
 }
 
-static bool has_member(const struct dump_fold *g, size_t thread)
+/* Does a thread of F run THREAD's event loop?  Its members are in order. */
+static bool has_member(const struct dump_fold *f, size_t thread)
 {
-    for (size_t i = 0; i < g->n; i++)
-        if (g->members[i] == thread)
-            return true;
-    return false;
+    size_t i = 0;
+    while (i < f->n && f->members[i] < thread)
+        i++;
+    return i < f->n && f->members[i] == thread;
 }
 
-void dump_tasks_add(struct dump *d, const struct dump_fold *g, struct text *out)
+/* F NULL: of no thread. */
+static void add_tasks(struct dump *d, const struct dump_fold *f, const char *of, struct text *out)
 {
-    struct folds all = {0};
-    size_t last = SIZE_MAX;
-    bool was = false;
+    struct dump_folds all = {0};
     for (size_t i = 0; i < d->tasks.n; i++) {
         size_t thread = d->task_threads[i];
-        if (thread == SIZE_MAX)
+        struct text words = {0};
+        if (f ? !has_member(f, thread) : thread != SIZE_MAX)
             continue;
-        if (thread != last)
-            was = has_member(g, thread);
-        last = thread;
-        if (was)
-            fold_task(d, i, d->style.full, &all);
+        dump_task_add(d, &d->tasks.items[i], false, &words);
+        dump_folds_add(&all, text_str(&words), i)->by_number = -1;
+        text_release(&words);
     }
-    add_folds(d, &all, "", out);
-    release_folds(&all);
+    add_folds(d, &all, of, out);
+    dump_folds_release(&all);
+}
+
+void dump_tasks_add(struct dump *d, const struct dump_fold *f, struct text *out)
+{
+    add_tasks(d, f, "", out);
 }
 
 void dump_tasks_add_rest(struct dump *d, struct text *out)
 {
-    struct folds all = {0};
-    for (size_t i = 0; i < d->tasks.n; i++)
-        if (d->task_threads[i] == SIZE_MAX)
-            fold_task(d, i, d->style.full, &all);
-    add_folds(d, &all, " of event loops that no thread runs", out);
-    release_folds(&all);
+    add_tasks(d, NULL, " of event loops that no thread runs", out);
     if (d->tasks.n_moved)
         text_addf(out, "%zu asyncio task%s moved on while being read: not shown\n",
                   d->tasks.n_moved, d->tasks.n_moved == 1 ? "" : "s");

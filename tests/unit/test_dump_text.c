@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "cli/dump_places.h"
-#include "cli/dump_task.h"
+#include "cli/dump_tasks.h"
 #include "cli/dump_thread.h"
 #include "summary/wait_side.h"
 #include "tests/support/check_main.h"
@@ -454,7 +454,7 @@ START_TEST(a_task_of_asyncios_own_has_its_functions)
                                      .does = PY_TASK_WAITS,
                                      .awaits = PY_AWAITS_FUTURE};
     struct text words = {0};
-    dump_task_add(&d, &task, false, true, &words);
+    dump_task_add(&d, &task, true, &words);
     ck_assert_str_eq(words.s, "BaseSelectorEventLoop._accept_connection2");
     text_release(&words);
     teardown();
