@@ -1,9 +1,15 @@
+#include <fcntl.h>
+#include <linux/futex.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "arch/syscalls.h"
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "cli/dump_match.h"
 #include "cli/dump_places.h"
 #include "cli/dump_tasks.h"
 #include "cli/dump_waits.h"
@@ -15,15 +21,155 @@
 #include "summary/wait_side.h"
 #include "summary/wait_text.h"
 #include "target/command_line.h"
+#include "target/maps.h"
+#include "waits/connections.h"
 
-enum { SYSCALL_ARGS = 6 };
+enum { SYSCALL_ARGS = 6, MOST_SHARED = 64 };
 
-static void write_hex(struct json *j, uint64_t value)
+/* ---- what is shared: by it, waits of different dumps, also of different machines, are found to be
+ * for one thing ---- */
+
+/* The kernel's own name of this machine's run.  Source: random(4). */
+static void write_machine(struct json *j)
 {
-    char text[24];
-    (void)snprintf(text, sizeof text, "0x%llx", (unsigned long long)value);
-    json_string(j, text);
+    char text[64];
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    text[n > 0 ? n : 0] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    json_string_field(j, "boot_id", *text ? text : NULL);
+    if (fd >= 0)
+        (void)close(fd);
 }
+
+/* May a futex, or another process's words, lie in it?  No device's memory. */
+static bool is_shared(const struct mapping *of)
+{
+    bool device = str_starts(of->path, "/dev/") && !str_starts(of->path, "/dev/shm/") &&
+                  !str_starts(of->path, "/dev/zero");
+    return of->shared && of->inode && of->prot & PROT_WRITE && !device;
+}
+
+static void write_file(struct json *j, const struct mapping *of)
+{
+    char device[32];
+    (void)snprintf(device, sizeof device, "%x:%x", of->dev_major, of->dev_minor);
+    json_string_field(j, "device", device);
+    json_hex_field(j, "inode", of->inode);
+}
+
+/* Where the word lies that T waits on, if other processes may change it, too. */
+static void write_place(struct json *j, const struct dump_thread *t, const struct maps *maps)
+{
+    const struct blocker *b = &t->side.blocker;
+    uint64_t addr = t->side.addr ? t->side.addr : t->args[0];
+    bool futex = t->state == THREAD_BLOCKED && t->syscall == SYS_futex;
+    bool shared = futex && !(t->args[1] & FUTEX_PRIVATE_FLAG);
+    const struct mapping *of = shared ? maps_find(maps, addr) : NULL;
+    if (of && is_shared(of)) {
+        write_file(j, of);
+        json_hex_field(j, "offset", addr - of->start + of->file_offset);
+    } else if (b->kind == BLOCKER_SHARED) {
+        json_hex_field(j, "inode", b->inode);
+        json_hex_field(j, "offset", b->offset);
+    }
+    if (b->kind == BLOCKER_SHARED && b->tid)
+        json_int_field(j, "owner", b->tid);
+}
+
+/* Is B the other end of a TCP connection, and is it known? */
+static bool is_connection(const struct blocker *b)
+{
+    bool connected = b->kind == BLOCKER_PEER || b->kind == BLOCKER_CLIENT;
+    return connected && b->net == NET_TCP && b->host.ix;
+}
+
+static void write_remote(struct json *j, const struct dump *d, const struct blocker *b)
+{
+    char *remote = xasprintf("%s:%u", profile_text(d->profile, b->host), b->port);
+    json_string(j, remote);
+    free(remote);
+}
+
+/* The connections that an epoll, a poll or a select waits for, and how many other things. */
+static void write_events(struct json *j, const struct dump *d, const struct wait_side *side)
+{
+    uint64_t more = (uint64_t)side->more + side->at_least;
+    bool listens = false;
+    json_array_field(j, "remotes");
+    const struct listed_blocker *at = profile_see_blocker(d->profile, side->list);
+    for (; at; at = profile_see_blocker(d->profile, at->next)) {
+        const struct blocker *b = &at->blocker;
+        listens |= b->kind == BLOCKER_LISTENER;
+        if (is_connection(b))
+            write_remote(j, d, b);
+        else if (b->kind != BLOCKER_LISTENER && b->kind != BLOCKER_ITSELF)
+            more += b->n;
+    }
+    json_end_array(j);
+    json_int_field(j, "more", (int64_t)more);
+    json_bool_field(j, "listens", listens);
+}
+
+static void write_namespace(struct json *j, pid_t pid)
+{
+    struct stat st;
+    char path[48];
+    (void)snprintf(path, sizeof path, "/proc/%d/ns/net", pid);
+    if (json_known(j, "net_ns", stat(path, &st) == 0))
+        json_int(j, (int64_t)st.st_ino);
+}
+
+static bool are_one_file(const struct mapping *a, const struct mapping *b)
+{
+    return a->inode == b->inode && a->dev_major == b->dev_major && a->dev_minor == b->dev_minor;
+}
+
+/* The files by which it may share memory. */
+static void write_shared(struct json *j, const struct maps *maps)
+{
+    const struct mapping *written[MOST_SHARED];
+    size_t n = 0;
+    json_array_field(j, "shared");
+    for (size_t i = 0; i < maps->n && n < MOST_SHARED; i++) {
+        const struct mapping *of = &maps->items[i];
+        size_t k = 0;
+        while (k < n && !are_one_file(written[k], of))
+            k++;
+        if (k < n || !is_shared(of))
+            continue;
+        written[n++] = of;
+        json_object(j);
+        write_file(j, of);
+        json_end_object(j);
+    }
+    json_end_array(j);
+}
+
+static void write_address(struct json *j, const char *key, const struct net_address *a)
+{
+    struct text text = {0};
+    net_address_add(&text, a);
+    json_string_field(j, key, text.s);
+    text_release(&text);
+}
+
+static void write_connections(struct json *j, pid_t pid)
+{
+    struct connections all = {0};
+    connections_add(&all, pid);
+    json_array_field(j, "connections");
+    for (size_t i = 0; i < all.n; i++) {
+        json_object(j);
+        write_address(j, "local", &all.items[i].local);
+        write_address(j, "remote", &all.items[i].remote);
+        json_end_object(j);
+    }
+    json_end_array(j);
+    connections_release(&all);
+}
+
+/* ---- a thread ---- */
 
 static void write_syscall(struct json *j, const struct dump_thread *t)
 {
@@ -34,10 +180,9 @@ static void write_syscall(struct json *j, const struct dump_thread *t)
     (void)snprintf(number, sizeof number, "%lld", (long long)t->syscall);
     json_object(j);
     json_string_field(j, "name", name ? name : number);
-    json_key(j, "args");
-    json_array(j);
+    json_array_field(j, "args");
     for (int i = 0; i < SYSCALL_ARGS; i++)
-        write_hex(j, t->args[i]);
+        json_hex(j, t->args[i]);
     json_end_array(j);
     if (t->object)
         json_string_field(j, "path", t->object);
@@ -60,10 +205,8 @@ static void write_frame(struct json *j, const struct shown_frame *f, const char 
         json_int_field(j, "line", f->current_line);
     if (f->module)
         json_string_field(j, "module", f->module);
-    if (f->address) {
-        json_key(j, "address");
-        write_hex(j, f->address);
-    }
+    if (f->address)
+        json_hex_field(j, "address", f->address);
     if (f->inlined)
         json_bool_field(j, "inlined", true);
     if (f->guessed)
@@ -85,105 +228,63 @@ static void write_blocker(struct json *j, const struct blocker *b)
 }
 
 static void write_wait(struct json *j, const struct dump *d, const struct dump_thread *t,
-                       const struct dump_match *match)
+                       const struct maps *maps)
 {
+    const struct wait_side *side = &t->side;
     const char *kind = dump_waits_kind(t);
     if (!json_known(j, "waits_for", kind != NULL))
         return;
     json_object(j);
     json_string_field(j, "kind", kind);
-    write_blocker(j, &t->side.blocker);
-    if (t->side.addr) {
-        char what[24];
-        (void)snprintf(what, sizeof what, "0x%llx", (unsigned long long)t->side.addr);
-        json_string_field(j, "what", what);
-    } else if (wait_side_is_kernels(t->side.thing) && wait_side_is_told(&t->side)) {
+    write_blocker(j, &side->blocker);
+    if (side->addr) {
+        json_hex_field(j, "what", side->addr);
+    } else if (wait_side_is_kernels(side->thing) && wait_side_is_told(side)) {
         struct text what = {0};
-        text_add(&what, "");
-        wait_side_add_what(&what, d->profile, &t->side, true);
-        json_string_field(j, "what", what.s);
+        wait_side_add_what(&what, d->profile, side, true);
+        json_string_field(j, "what", text_str(&what));
         text_release(&what);
     }
-    const char *name = profile_lock_name(d->profile, t->pid, t->side.addr);
+    const char *name = profile_lock_name(d->profile, t->pid, side->addr);
     if (*name)
         json_string_field(j, "name", name);
-    dump_match_write_wait(j, d, t, match);
+    if (is_connection(&side->blocker)) {
+        json_key(j, "remote");
+        write_remote(j, d, &side->blocker);
+    }
+    if (side->thing == THING_EVENTS)
+        write_events(j, d, side);
+    write_place(j, t, maps);
     json_end_object(j);
 }
 
 /* To the millisecond, not more than NS. */
-static double seconds(int64_t ns)
+static void write_seconds(struct json *j, const char *key, bool known, int64_t ns)
 {
     int64_t ms = ns / NS_PER_MS;
-    return (double)ms / 1000;
+    if (json_known(j, key, known))
+        json_number(j, (double)ms / 1000);
 }
 
-/* Its time on CPUs, and in waits for one; whether it was in different functions. */
-static void write_times(struct json *j, const struct dump *d, const struct dump_thread *t)
+/* What is known of the look: whether it ran, how long it has been where it is as far as that is
+ * proven, and whether it was in different functions. */
+static void write_look(struct json *j, const struct dump *d, const struct dump_thread *t)
 {
-    const struct {
-        const char *key;
-        int64_t ns;
-    } times[] = {{"cpu_s", t->cpu_ns}, {"cpu_wait_s", t->queue_ns}};
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
-        if (json_known(j, times[i].key, t->counted))
-            json_number(j, seconds(times[i].ns));
-    }
+    bool blocked = t->state == THREAD_BLOCKED;
+    bool known = t->ran || (t->counted && !t->ended);
+    enum spin_kind spins = blocked ? SPIN_NONE : dump_words_spin(d, t);
+    if (json_known(j, "ran", known))
+        json_bool(j, t->ran);
+    write_seconds(j, "for_at_least_s", known && !t->ran && t->sampled && blocked, d->look_ns);
+    write_seconds(j, "cpu_s", t->counted, t->cpu_ns);
+    write_seconds(j, "cpu_wait_s", t->counted, t->queue_ns);
     if (json_known(j, "moved", d->places != NULL))
         json_bool(j, dump_places_moved(d->places, t));
-    if (json_known(j, "times_out_in_s", t->time_out_ns > 0))
-        json_number(j, seconds(t->time_out_ns));
-    enum spin_kind spins = t->state == THREAD_BLOCKED ? SPIN_NONE : dump_words_spin(d, t);
+    write_seconds(j, "times_out_in_s", t->time_out_ns > 0, t->time_out_ns);
     json_string_field(j, "spins", spins == SPIN_NONE ? NULL : spinning_keys[spins]);
     if (json_known(j, "spun", d->places != NULL))
         json_bool(j, dump_places_spun(d->places, t));
     json_bool_field(j, "frozen", dump_words_is_frozen(d, t));
-}
-
-/* Whether it ran in the look, and for how long it has been where it is as far as that is proven. */
-static void write_look(struct json *j, const struct dump *d, const struct dump_thread *t)
-{
-    bool known = t->ran || (t->counted && !t->ended);
-    if (json_known(j, "ran", known))
-        json_bool(j, t->ran);
-    if (json_known(j, "for_at_least_s",
-                   known && !t->ran && t->sampled && t->state == THREAD_BLOCKED))
-        json_number(j, seconds(d->look_ns));
-    write_times(j, d, t);
-}
-
-static void write_gil(struct json *j, const struct dump *d, const struct dump_thread *t,
-                      const struct dump_match *match)
-{
-    static const char *const texts[] = {[PY_GIL_ABSENT] = NULL,
-                                        [PY_GIL_NONE] = "none",
-                                        [PY_GIL_HOLDING] = "holding",
-                                        [PY_GIL_WAITING] = "waiting"};
-    json_string_field(j, "gil", texts[t->gil.gil]);
-    write_wait(j, d, t, match);
-    write_look(j, d, t);
-}
-
-/* The circles of waits: their threads, and whether they are deadlocks. */
-static void write_circles(struct json *j, const struct dump *d)
-{
-    json_key(j, "circles");
-    json_array(j);
-    for (int cycle = 1; cycle <= d->waits.n_cycles; cycle++) {
-        json_object(j);
-        json_bool_field(j, "deadlock", d->deadlocks[cycle]);
-        json_key(j, "tids");
-        json_array(j);
-        const struct waiter *first = wait_graph_first(&d->waits, cycle);
-        const struct waiter *w = first;
-        do {
-            json_int(j, w->tid);
-            w = &d->waits.items[w->next];
-        } while (w != first);
-        json_end_array(j);
-        json_end_object(j);
-    }
-    json_end_array(j);
 }
 
 /* ---- tasks ---- */
@@ -199,14 +300,11 @@ static void write_task_wait(struct json *j, struct dump *d, const struct listed_
     json_string_field(j, "kind", kind);
     if (other && other->name.ix)
         json_string_field(j, "task", profile_text(d->profile, other->name));
-    if (!method && t->awaited) {
-        json_key(j, "object");
-        write_hex(j, t->awaited);
-    }
+    if (!method && t->awaited)
+        json_hex_field(j, "object", t->awaited);
     if (method) {
         json_string_field(j, "function", method);
-        json_key(j, "object");
-        write_hex(j, t->owner);
+        json_hex_field(j, "object", t->owner);
         if (t->type.ix)
             json_string_field(j, "type", profile_text(d->profile, t->type));
     }
@@ -223,15 +321,12 @@ static void write_task(struct json *j, struct dump *d, const struct listed_task 
     json_newline(j);
     json_object(j);
     json_string_field(j, "name", t->name.ix ? profile_text(d->profile, t->name) : NULL);
-    json_key(j, "address");
-    write_hex(j, t->task);
+    json_hex_field(j, "address", t->task);
     json_string_field(j, "state", states[t->does]);
     write_task_wait(j, d, t);
     json_bool_field(j, "complete", !t->cut && t->does != PY_TASK_UNKNOWN);
-    json_key(j, "frames");
-    json_array(j);
-    const struct shown_frame *frames =
-        t->stack.ix ? view_stack(d->view, spot_of_stack(t->stack), &n) : NULL;
+    json_array_field(j, "frames");
+    const struct shown_frame *frames = view_stack(d->view, spot_of_stack(t->stack), &n);
     for (size_t i = n; i-- > 0;)
         write_frame(j, &frames[i], NULL);
     json_end_array(j);
@@ -241,8 +336,7 @@ static void write_task(struct json *j, struct dump *d, const struct listed_task 
 /* The process's tasks whose event loop is run by thread THREAD of the dump; SIZE_MAX: by none. */
 static void write_tasks(struct json *j, struct dump *d, process_id process, size_t thread)
 {
-    json_key(j, "tasks");
-    json_array(j);
+    json_array_field(j, "tasks");
     for (size_t i = 0; i < d->tasks.n; i++)
         if (d->task_threads[i] == thread && d->tasks.items[i].process.ix == process.ix)
             write_task(j, d, &d->tasks.items[i]);
@@ -250,8 +344,12 @@ static void write_tasks(struct json *j, struct dump *d, process_id process, size
 }
 
 static void write_thread(struct json *j, struct dump *d, const struct dump_thread *t,
-                         const struct dump_match *match)
+                         const struct maps *maps)
 {
+    static const char *const gil[] = {[PY_GIL_ABSENT] = NULL,
+                                      [PY_GIL_NONE] = "none",
+                                      [PY_GIL_HOLDING] = "holding",
+                                      [PY_GIL_WAITING] = "waiting"};
     const struct profile_thread *thread = profile_see_thread(d->profile, t->thread);
     size_t n = 0;
     const struct shown_frame *frames = view_stack(d->view, t->at, &n);
@@ -264,16 +362,19 @@ static void write_thread(struct json *j, struct dump *d, const struct dump_threa
     write_syscall(j, t);
     if (t->wchan[0])
         json_string_field(j, "wchan", t->wchan);
-    write_gil(j, d, t, match);
+    json_string_field(j, "gil", gil[t->gil.gil]);
+    write_wait(j, d, t, maps);
+    write_look(j, d, t);
     json_bool_field(j, "complete", t->sampled && t->complete);
-    json_key(j, "frames");
-    json_array(j);
+    json_array_field(j, "frames");
     for (size_t i = n; i-- > 0;)
         write_frame(j, &frames[i], dump_thread_arguments(t, frames, n, i));
     json_end_array(j);
     write_tasks(j, d, thread->process, (size_t)(t - d->threads));
     json_end_object(j);
 }
+
+/* ---- a process ---- */
 
 struct arguments {
     struct json *j;
@@ -287,85 +388,102 @@ static void write_argument(void *ctx, const char *masked)
     to->n++;
 }
 
-static void write_number(struct json *j, const char *key, const char *number, size_t len)
+static void write_command(struct json *j, const struct dump *d, const struct profile_process *p)
 {
-    char text[16];
-    if (!number)
-        return;
-    (void)snprintf(text, sizeof text, "%.*s", (int)len, number);
-    json_string_field(j, key, text);
-}
-
-static void write_rank(struct json *j, const struct profile *p, process_id process)
-{
-    size_t len = 0;
-    const char *rank = process_rank(p, process, &len);
-    if (!rank)
-        return;
-    write_number(j, "rank", rank, len);
-    const char *world = process_world_size(p, process, &len);
-    write_number(j, "world_size", world, len);
-    const char *local = process_local_rank(p, process, &len);
-    write_number(j, "local_rank", local, len);
-    if (!process_is_rank(p, process))
-        json_bool_field(j, "inherits_rank", true);
-}
-
-static void begin_process(struct json *j, const struct dump *d, const struct dump_thread *t)
-{
-    const struct profile_thread *thread = profile_see_thread(d->profile, t->thread);
-    const struct profile_process *p = profile_see_process(d->profile, thread->process);
-    json_newline(j);
-    json_object(j);
-    json_int_field(j, "pid", p->pid);
-    write_rank(j, d->profile, thread->process);
-    json_key(j, "command");
-    json_array(j);
     struct arguments written = {.j = j};
+    json_array_field(j, "command");
     if (!d->from_proc)
         command_line_each(p->pid, write_argument, &written);
     if (!written.n) /* it has ended, or its memory is not to be read */
         json_string(j, profile_text(d->profile, p->command));
     json_end_array(j);
-    string_id python = p->python_version;
-    json_string_field(j, "python", python.ix ? profile_text(d->profile, python) : NULL);
-    json_bool_field(j, "stuck", dump_waits_stuck(d, (size_t)(t - d->threads)));
-    json_key(j, "threads");
-    json_array(j);
 }
 
-static void end_process(struct json *j, struct dump *d, const struct dump_thread *t,
-                        struct dump_match *match)
+static void write_rank(struct json *j, const struct profile *p, process_id process)
 {
+    static const struct {
+        const char *key;
+        const char *(*of)(const struct profile *p, process_id id, size_t *ret_len);
+    } numbers[] = {{"rank", process_rank},
+                   {"world_size", process_world_size},
+                   {"local_rank", process_local_rank}};
+    size_t len = 0;
+    if (!process_rank(p, process, &len))
+        return;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        char text[16];
+        const char *number = numbers[i].of(p, process, &len);
+        if (!number)
+            continue;
+        (void)snprintf(text, sizeof text, "%.*s", (int)len, number);
+        json_string_field(j, numbers[i].key, text);
+    }
+    if (!process_is_rank(p, process))
+        json_bool_field(j, "inherits_rank", true);
+}
+
+/* The process whose first thread is FIRST.  Returns the first of the next one. */
+static size_t write_process(struct json *j, struct dump *d, size_t first)
+{
+    process_id process = dump_thread_process(d, &d->threads[first]);
+    const struct profile_process *p = profile_see_process(d->profile, process);
+    string_id python = p->python_version;
+    size_t end = dump_next_process(d, first);
+    struct maps maps = {0}; /* as they are now; none where they cannot be read */
+    if (!d->from_proc)      /* its memory map may be locked: by that it hangs */
+        (void)maps_load(&maps, p->pid);
+    json_newline(j);
+    json_object(j);
+    json_int_field(j, "pid", p->pid);
+    write_rank(j, d->profile, process);
+    write_command(j, d, p);
+    json_string_field(j, "python", python.ix ? profile_text(d->profile, python) : NULL);
+    json_bool_field(j, "stuck", dump_waits_stuck(d, first));
+    json_array_field(j, "threads");
+    for (size_t i = first; i < end; i++)
+        write_thread(j, d, &d->threads[i], &maps);
     json_end_array(j);
-    write_tasks(j, d, profile_see_thread(d->profile, t->thread)->process, SIZE_MAX);
-    dump_match_write_process(j, match);
-    dump_match_close(match);
+    write_tasks(j, d, process, SIZE_MAX);
+    write_namespace(j, p->pid);
+    write_shared(j, &maps);
+    write_connections(j, p->pid);
     json_end_object(j);
+    maps_release(&maps);
+    return end;
+}
+
+/* ---- all ---- */
+
+/* The circles of waits: their threads, and whether they are deadlocks. */
+static void write_circles(struct json *j, const struct dump *d)
+{
+    json_array_field(j, "circles");
+    for (int cycle = 1; cycle <= d->waits.n_cycles; cycle++) {
+        json_object(j);
+        json_bool_field(j, "deadlock", d->deadlocks[cycle]);
+        json_array_field(j, "tids");
+        const struct waiter *first = wait_graph_first(&d->waits, cycle);
+        const struct waiter *w = first;
+        do {
+            json_int(j, w->tid);
+            w = &d->waits.items[w->next];
+        } while (w != first);
+        json_end_array(j);
+        json_end_object(j);
+    }
+    json_end_array(j);
 }
 
 int dump_json(struct dump *d, FILE *out)
 {
     struct json j = {.out = out};
-    struct dump_match match = {0};
     json_head(&j, "dump/1");
-    dump_match_write_machine(&j);
-    json_key(&j, "look_s");
-    json_number(&j, seconds(d->look_ns));
+    write_machine(&j);
+    write_seconds(&j, "look_s", true, d->look_ns);
     write_circles(&j, d);
-    json_key(&j, "processes");
-    json_array(&j);
-    for (size_t i = 0; i < d->n; i++) {
-        if (i == 0 || d->threads[i - 1].pid != d->threads[i].pid) {
-            if (i)
-                end_process(&j, d, &d->threads[i - 1], &match);
-            begin_process(&j, d, &d->threads[i]);
-            dump_match_open(&match, d, d->threads[i].pid);
-        }
-        write_thread(&j, d, &d->threads[i], &match);
-    }
-    if (d->n)
-        end_process(&j, d, &d->threads[d->n - 1], &match);
+    json_array_field(&j, "processes");
+    for (size_t i = 0; i < d->n;)
+        i = write_process(&j, d, i);
     json_end_array(&j);
     json_int_field(&j, "tasks_moved", (int64_t)d->tasks.n_moved);
     json_bool_field(&j, "tasks_cut", d->tasks.n_more > 0);

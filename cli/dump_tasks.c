@@ -107,15 +107,6 @@ static const char *kind_of_function(const char *name)
     return NULL;
 }
 
-/* Where the functions of asyncio begin at the inner end of STACK, N frames; N: there are none. */
-static size_t asyncio_from(const struct shown_frame *stack, size_t n)
-{
-    size_t from = n;
-    while (from > 0 && is_asyncio(&stack[from - 1]))
-        from--;
-    return from;
-}
-
 const struct listed_task *dump_task_awaited(const struct dump *d, const struct listed_task *t)
 {
     uint64_t at = 0;
@@ -132,17 +123,17 @@ const char *dump_task_kind(struct dump *d, const struct listed_task *t)
     if (t->does != PY_TASK_WAITS)
         return NULL;
     const struct shown_frame *stack = view_stack(d->view, spot_of_stack(t->stack), &n);
-    for (size_t i = asyncio_from(stack, n); i < n; i++) {
-        const char *kind = kind_of_function(stack[i].name);
-        if (kind)
-            return kind;
+    const char *kind = NULL; /* of the outermost of asyncio's functions that has one */
+    for (; n && is_asyncio(&stack[n - 1]); n--) {
+        const char *outer = kind_of_function(stack[n - 1].name);
+        kind = outer ? outer : kind;
     }
     static const char *const others[] = {[PY_AWAITS_OTHER] = "other",
                                          [PY_AWAITS_FUTURE] = "future",
                                          [PY_AWAITS_TASK] = "task",
                                          [PY_AWAITS_GATHER] = "gather",
                                          [PY_AWAITS_THREAD] = "thread"};
-    return others[t->awaits];
+    return kind ? kind : others[t->awaits];
 }
 
 const char *dump_task_method(struct dump *d, const struct listed_task *t)
@@ -157,11 +148,6 @@ const char *dump_task_method(struct dump *d, const struct listed_task *t)
 }
 
 /* ---- words ---- */
-
-static void add_arrow(struct text *out, size_t start)
-{
-    text_add(out, out->len > start ? " > " : "");
-}
 
 /* "handle app.py:31"; of asyncio's own functions the name. */
 static void add_frame(const struct shown_frame *f, bool full, struct text *out)
@@ -208,7 +194,6 @@ static void add_frames(const struct shown_frame *stack, size_t n, bool full, str
 {
     size_t shown = 0;
     size_t all = 0;
-    size_t start = out->len;
     for (size_t i = 0; i < n; i++)
         all += is_shown(stack, i, full);
     if (!all) /* asyncio's own task, as one that accepts a connection */
@@ -224,7 +209,7 @@ static void add_frames(const struct shown_frame *stack, size_t n, bool full, str
                 text_addf(out, " > … %zu more", all - (size_t)2 * ENDS);
             continue;
         }
-        add_arrow(out, start);
+        text_add(out, shown > 1 ? " > " : "");
         add_frame(&stack[i], full, out);
         while (!every && i + times < n && is_repeated(stack, i + times))
             times++;
@@ -267,8 +252,7 @@ void dump_task_add(struct dump *d, const struct listed_task *t, bool numbered, s
                                         [PY_TASK_UNKNOWN] = "a coroutine that is none of Python's"};
     size_t start = out->len;
     size_t n = 0;
-    const struct shown_frame *stack =
-        t->stack.ix ? view_stack(d->view, spot_of_stack(t->stack), &n) : NULL;
+    const struct shown_frame *stack = view_stack(d->view, spot_of_stack(t->stack), &n);
     bool said = t->awaits == PY_AWAITS_FUTURE && n && is_asyncio(&stack[n - 1]); /* by that */
     add_frames(stack, n, d->style.full, out);
     if (t->cut)

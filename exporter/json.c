@@ -103,6 +103,13 @@ void json_number(struct json *j, double value)
     put(j, s, (size_t)len);
 }
 
+void json_hex(struct json *j, uint64_t value)
+{
+    char s[24];
+    (void)snprintf(s, sizeof s, "0x%llx", (unsigned long long)value);
+    json_string(j, s);
+}
+
 void json_raw(struct json *j, const char *value)
 {
     begin_value(j);
@@ -143,6 +150,24 @@ void json_bool_field(struct json *j, const char *key, bool value)
 {
     json_key(j, key);
     json_bool(j, value);
+}
+
+void json_number_field(struct json *j, const char *key, double value)
+{
+    json_key(j, key);
+    json_number(j, value);
+}
+
+void json_hex_field(struct json *j, const char *key, uint64_t value)
+{
+    json_key(j, key);
+    json_hex(j, value);
+}
+
+void json_array_field(struct json *j, const char *key)
+{
+    json_key(j, key);
+    json_array(j);
 }
 
 void json_newline(struct json *j)

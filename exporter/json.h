@@ -26,11 +26,15 @@ void json_number(struct json *j,
                  double value); /* the shortest that reads back; null if no number */
 void json_bool(struct json *j, bool value);
 void json_null(struct json *j);
+void json_hex(struct json *j, uint64_t value);    /* the string "0x1f" */
 void json_raw(struct json *j, const char *value); /* VALUE is JSON that was written apart */
 /* A key and its value. */
 void json_string_field(struct json *j, const char *key, const char *s); /* S may be NULL: null */
 void json_int_field(struct json *j, const char *key, int64_t value);
 void json_bool_field(struct json *j, const char *key, bool value);
+void json_number_field(struct json *j, const char *key, double value);
+void json_hex_field(struct json *j, const char *key, uint64_t value);
+void json_array_field(struct json *j, const char *key); /* its items, and its end, are to follow */
 /* KEY, and null unless KNOWN.  Returns KNOWN: then the value is to follow. */
 bool json_known(struct json *j, const char *key, bool known);
 /* Where long lists may break, for readers with line tools: a newline before the next value. */

@@ -60,11 +60,17 @@ START_TEST(values_nest)
     json_string_field(&j, "d", NULL);
     json_int_field(&j, "e", -5);
     json_bool_field(&j, "f", false);
+    json_number_field(&j, "g", 0.5);
+    json_hex_field(&j, "h", 0x1f);
+    json_array_field(&j, "i");
+    json_hex(&j, UINT64_MAX);
+    json_end_array(&j);
     json_end_object(&j);
     ck_assert_int_eq(json_finish(&j), 0);
     (void)fclose(j.out);
     ck_assert_str_eq(s, "{\"a\":[-1,0,-9223372036854775808,9223372036854775807,0.1,1e+300,12,null,"
-                        "\ntrue,[]],\"b\":\"x\",\"c\":\"y\",\"d\":null,\"e\":-5,\"f\":false}\n");
+                        "\ntrue,[]],\"b\":\"x\",\"c\":\"y\",\"d\":null,\"e\":-5,\"f\":false,"
+                        "\"g\":0.5,\"h\":\"0x1f\",\"i\":[\"0xffffffffffffffff\"]}\n");
     free(s);
 }
 END_TEST
