@@ -89,8 +89,7 @@ static int64_t bytes_of(const char *path)
 
 static void write_targets(struct json *j, const struct status *s)
 {
-    json_key(j, "targets");
-    json_array(j);
+    json_array_field(j, "targets");
     for (size_t i = 0; i < s->n_targets; i++) {
         char *title = title_of_process(s->p, s->targets[i]);
         json_object(j);
@@ -104,8 +103,7 @@ static void write_targets(struct json *j, const struct status *s)
 
 static void write_outputs(struct json *j, const struct outputs *outputs)
 {
-    json_key(j, "outputs");
-    json_array(j);
+    json_array_field(j, "outputs");
     for (size_t i = 0; i < outputs_count(outputs); i++) {
         char *path = path_of(outputs, i);
         int64_t bytes = path ? bytes_of(path) : -1;

@@ -16,8 +16,7 @@ static void write_obstacle(struct json *j, const struct diagnosis *d)
     json_string_field(j, "cause", cause.s);
     json_string_field(j, "missing", attach_missing(&d->check));
     json_string_field(j, "costs", d->costs);
-    json_key(j, "ways");
-    json_array(j);
+    json_array_field(j, "ways");
     for (size_t i = 0; i < d->ways.n; i++) {
         json_object(j);
         json_string_field(j, "when", d->ways.items[i].when);

@@ -77,8 +77,7 @@ static void write_members(struct json *j, const struct fleet *f, const struct ve
                                         [MOVED] = "moved",
                                         [MOVED_NOT] = "same",
                                         [MOVED_NOT_NO_CPU] = "same, no CPU"};
-    json_key(j, "members");
-    json_array(j);
+    json_array_field(j, "members");
     for (uint32_t i = 0; i < c->n && i < MOST_ITEMS; i++) {
         uint32_t member = v->order[c->first + i];
         const struct fleet_process *p = verdict_process(f, v, member);
@@ -93,8 +92,7 @@ static void write_members(struct json *j, const struct fleet *f, const struct ve
 
 static void write_frames(struct json *j, const struct fleet *f, const struct verdict_class *c)
 {
-    json_key(j, "frames");
-    json_array(j);
+    json_array_field(j, "frames");
     for (uint32_t at = f->threads[c->thread].path; at; at = f->nodes[at].parent) {
         const struct function *function = &f->functions.items[f->nodes[at].function];
         uint32_t line = fleet_words_line(f, c, at);
@@ -158,8 +156,7 @@ static void write_inputs(struct json *j, const struct fleet *f)
         wrong += f->inputs[i].wrong != NULL;
     json_int_field(j, "n_inputs", (int64_t)f->n_inputs);
     json_int_field(j, "n_wrong", (int64_t)wrong);
-    json_key(j, "inputs");
-    json_array(j);
+    json_array_field(j, "inputs");
     size_t n = write_some_inputs(j, f, true, MOST_ITEMS);
     (void)write_some_inputs(j, f, false, MOST_ITEMS - n);
     json_end_array(j);
@@ -169,8 +166,7 @@ static void write_absent(struct json *j, const struct members *m)
 {
     json_int_field(j, "n_absent", (int64_t)m->n_absent);
     write_ranges(j, "absent_ranks", m->absent, m->n_absent);
-    json_key(j, "absent");
-    json_array(j);
+    json_array_field(j, "absent");
     for (size_t i = 0; i < m->n_absent && i < MOST_ITEMS; i++)
         json_int(j, m->absent[i]);
     json_end_array(j);
@@ -196,8 +192,7 @@ static void write_chain(struct json *j, const struct fleet *f, const struct verd
     json_int_field(j, "waiting", (int64_t)c->waiting);
     json_bool_field(j, "circle", c->circle);
     write_outside(j, f, &c->outside[c->end]);
-    json_key(j, "at");
-    json_array(j);
+    json_array_field(j, "at");
     for (uint32_t i = 0, n = 0; i < f->n_processes && n < MOST_ITEMS; i++) {
         if (!c->is_end[i])
             continue;
@@ -237,8 +232,7 @@ static void write_verdict(struct json *j, const struct fleet *f, const struct ve
 static void write_classes(struct json *j, const struct fleet *f, const struct verdict *v)
 {
     json_int_field(j, "n_classes", (int64_t)v->n_classes);
-    json_key(j, "classes");
-    json_array(j);
+    json_array_field(j, "classes");
     for (size_t i = 0; i < v->n_classes; i++)
         if (i + 1 < MOST_CLASSES || i == v->odd || i + 1 == v->n_classes)
             write_class(j, f, v, i);

@@ -192,8 +192,7 @@ static void write_thread(struct pyspy *p, const struct spied *s)
     json_int_field(j, "os_thread_id", s->t->tid);
     json_bool_field(j, "active", s->active);
     json_bool_field(j, "owns_gil", s->gil);
-    json_key(j, "frames");
-    json_array(j);
+    json_array_field(j, "frames");
     for (size_t i = n; i-- > 0;)
         if (is_frame(p, s->t, &stack[i], n))
             write_frame(p, s->t, stack, n, i);

@@ -32,8 +32,7 @@ static void seconds_field(struct json *j, const char *key, int64_t ns)
 static void begin_list(struct json *j, const char *key)
 {
     json_newline(j);
-    json_key(j, key);
-    json_array(j);
+    json_array_field(j, key);
 }
 
 static void begin_item(struct json *j)
@@ -195,16 +194,14 @@ static void write_where(struct json *j, const struct groups *g, const struct thr
     tally_init(&tally, g->tree, TALLY_ALL);
     tally_add_thread(&tally, t->thread);
     size_t n = call_paths_heaviest(&tally, paths, GROUP_MAX_PATHS);
-    json_key(j, "where");
-    json_array(j);
+    json_array_field(j, "where");
     for (size_t i = 0; i < n; i++) {
         const char *parts[CALL_PATH_MAX_PARTS];
         size_t n_parts = call_path_parts(&paths[i], parts);
         json_object(j);
         seconds_field(j, "seconds", paths[i].ns);
         number_field(j, "share", share_of(paths[i].ns, t->wall_ns));
-        json_key(j, "path");
-        json_array(j);
+        json_array_field(j, "path");
         for (size_t k = 0; k < n_parts; k++)
             json_string(j, parts[k]);
         json_end_array(j);

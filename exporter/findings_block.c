@@ -39,10 +39,8 @@ static void write_row(struct json *j, const struct ledger *l, const struct findi
     write_place(j, "waits", &row->waits);
     write_blocker(j, l, row);
     json_string_field(j, "way", ways[row->way]);
-    json_key(j, "seconds");
-    json_number(j, (double)f->ends_ns / NS_PER_S / (double)l->leader->n_threads);
-    json_key(j, "ends");
-    json_number(j, share_of(f->ends_ns, l->wall_ns - l->idle_ns));
+    json_number_field(j, "seconds", (double)f->ends_ns / NS_PER_S / (double)l->leader->n_threads);
+    json_number_field(j, "ends", share_of(f->ends_ns, l->wall_ns - l->idle_ns));
     if (json_known(j, "bound", row->bound_ns != 0))
         json_number(j, share_of(row->bound_ns, l->wall_ns - l->idle_ns));
 }
@@ -55,8 +53,7 @@ static void write_finding(struct json *j, const struct ledger *l, const struct f
     json_string_field(j, "about", f->about);
     if (f->row)
         write_row(j, l, f);
-    json_key(j, "explains");
-    json_number(j, f->explains);
+    json_number_field(j, "explains", f->explains);
     json_key(j, "figures");
     json_object(j);
     for (size_t i = 0; i < f->n_figures; i++) {

@@ -88,8 +88,7 @@ static enum category category_of(const struct document *d, uint32_t path)
 static void key_array(struct document *d, const char *key)
 {
     json_newline(&d->j);
-    json_key(&d->j, key);
-    json_array(&d->j);
+    json_array_field(&d->j, key);
 }
 
 /* NUMBER, which counts from 1, as an index from 0; 0: null. */
@@ -469,8 +468,7 @@ static void write_head(struct document *d, const struct thread_summary *t)
     json_int_field(j, "processStartupTime", 0);
     json_key(j, "processShutdownTime");
     json_null(j);
-    json_key(j, "registerTime");
-    json_number(j, ms(t->thread->start_ns));
+    json_number_field(j, "registerTime", ms(t->thread->start_ns));
     if (json_known(j, "unregisterTime", t->thread->ended))
         json_number(j, ms(t->thread->end_ns));
     key_array(d, "pausedRanges");
@@ -565,8 +563,7 @@ static void write_meta(struct document *d)
     double rate_hz = profile_number(d->p, METRIC_RATE_HZ);
     json_key(j, "meta");
     json_object(j);
-    json_key(j, "interval");
-    json_number(j, rate_hz > 0 ? 1000 / rate_hz : 10);
+    json_number_field(j, "interval", rate_hz > 0 ? 1000 / rate_hz : 10);
     json_int_field(j, "startTime", started_ms(d->p));
     json_int_field(j, "processType", 0);
     json_string_field(

@@ -43,8 +43,7 @@ static void write_mounts(struct json *j, const struct profile *p)
     if (!profile_mount_count(p))
         return;
     json_newline(j);
-    json_key(j, "mounts");
-    json_array(j);
+    json_array_field(j, "mounts");
     for (uint32_t i = 1; i <= profile_mount_count(p); i++) {
         const struct profile_mount *m = profile_see_mount(p, (mount_id){i});
         json_newline(j);
@@ -87,10 +86,8 @@ static void write_paging(struct json *j, const struct profile_machine *m)
 static void write_shortage(struct json *j, const struct profile_machine *m)
 {
     if (m->load_first >= 0 && m->load_last >= 0) {
-        json_key(j, "load_first");
-        json_number(j, m->load_first);
-        json_key(j, "load_last");
-        json_number(j, m->load_last);
+        json_number_field(j, "load_first", m->load_first);
+        json_number_field(j, "load_last", m->load_last);
     }
     if (m->cpu_pressure.known) {
         json_int_field(j, "cpu_pressure_some_ns", m->cpu_pressure.some_ns);

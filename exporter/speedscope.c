@@ -257,8 +257,7 @@ static void write_frames(struct json *j, const struct document *d)
 {
     json_key(j, "shared");
     json_object(j);
-    json_key(j, "frames");
-    json_array(j);
+    json_array_field(j, "frames");
     for (uint32_t i = 1; i <= paths_frame_count(d->paths); i++) {
         if (!d->frames[i])
             continue;
@@ -338,12 +337,10 @@ static void write_profile(struct json *j, const struct document *d,
     json_string_field(j, "name", profile->name);
     json_string_field(j, "unit", w.is_time ? "microseconds" : "none");
     json_int_field(j, "startValue", 0);
-    json_key(j, "samples");
-    json_array(j);
+    json_array_field(j, "samples");
     for_each_part(d, profile, write_part, &w);
     json_end_array(j);
-    json_key(j, "weights");
-    json_array(j);
+    json_array_field(j, "weights");
     for (size_t i = 0; i < w.n; i++)
         json_int(j, w.weights_us[i]);
     json_end_array(j);
@@ -386,8 +383,7 @@ static void write_document(struct json *j, const struct document *d)
     json_newline(j);
     write_frames(j, d);
     json_newline(j);
-    json_key(j, "profiles");
-    json_array(j);
+    json_array_field(j, "profiles");
     for (size_t i = 0; i < d->plan.n; i++)
         write_profile(j, d, &d->plan.profiles[i]);
     json_end_array(j);

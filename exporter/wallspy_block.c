@@ -123,8 +123,7 @@ static void write_children(struct json *j, const struct profile *p,
     if (!process->children_known)
         return;
     json_int_field(j, "children_seen", (int64_t)process->children_seen);
-    json_key(j, "children");
-    json_array(j);
+    json_array_field(j, "children");
     for (size_t i = 0; i < process->n_children; i++) {
         const struct profile_child *child = &process->children[i];
         json_object(j);
@@ -171,8 +170,7 @@ static void write_pools(struct json *j, const struct openmp_pools *pools, proces
         if (pool->process.ix != process.ix)
             continue;
         if (!any) {
-            json_key(j, "openmp_pools");
-            json_array(j);
+            json_array_field(j, "openmp_pools");
             any = true;
         }
         json_object(j);
@@ -284,8 +282,7 @@ static void begin_list(struct json *j, const char *key, size_t n)
     if (!n)
         return;
     json_newline(j);
-    json_key(j, key);
-    json_array(j);
+    json_array_field(j, key);
 }
 
 static void end_list(struct json *j, size_t n)
@@ -343,13 +340,11 @@ void wallspy_block_write(struct json *j, const struct profile *p, const struct t
     write_moments(j, p);
     machine_block_write(j, p);
     json_newline(j);
-    json_key(j, "processes");
-    json_array(j);
+    json_array_field(j, "processes");
     write_processes(j, p, s, &pools);
     json_end_array(j);
     json_newline(j);
-    json_key(j, "threads");
-    json_array(j);
+    json_array_field(j, "threads");
     for (size_t i = 0; i < s->n; i++)
         write_thread(j, p, &s->threads[i]);
     json_end_array(j);

@@ -35,8 +35,7 @@ static void write_finding(struct json *j, const struct finding *f)
     json_string_field(j, "rule", f->rule);
     json_string_field(j, "about", f->about);
     json_string_field(j, "blames", f->blames);
-    json_key(j, "ends_s");
-    json_number(j, (double)f->ends_ns / NS_PER_S);
+    json_number_field(j, "ends_s", (double)f->ends_ns / NS_PER_S);
     json_key(j, "figures");
     json_object(j);
     for (size_t i = 0; i < f->n_figures; i++) {
@@ -63,8 +62,7 @@ static void write_row(struct json *j, const struct ledger *l, const struct ledge
     json_string_field(j, "group", row->group->noun);
     json_string_field(j, "cause", cause_name(row->cause));
     write_path(j, "place", &row->place);
-    json_key(j, "share");
-    json_number(j, share_of(row->ns, l->wall_ns - l->idle_ns));
+    json_number_field(j, "share", share_of(row->ns, l->wall_ns - l->idle_ns));
     struct text other = {0};
     text_add(&other, "");
     if (row->other_ns)
@@ -82,8 +80,7 @@ static void write_ledger(struct json *j, const struct ledger *l)
     ledger_write(l, WIDTH, &text);
     json_string_field(j, "leader", l->leader ? l->leader->noun : NULL);
     json_string_field(j, "ledger_text", text.s);
-    json_key(j, "ledger");
-    json_array(j);
+    json_array_field(j, "ledger");
     for (size_t i = 0; i < l->n; i++)
         write_row(j, l, &l->rows[i]);
     json_end_array(j);
@@ -95,8 +92,7 @@ static void write_known(struct json *j, const struct view *v)
 {
     const struct known_table *t = view_known(v);
     bool *used = known_used(v);
-    json_key(j, "known");
-    json_array(j);
+    json_array_field(j, "known");
     for (size_t i = 0; i < t->n; i++) {
         if (!used[i])
             continue;
@@ -121,10 +117,8 @@ static void write_answer(struct json *j, const struct profile *p)
     findings_init(&findings, &groups);
     findings_write(&findings, WIDTH, &text);
     answer_write(&table, WIDTH, &text);
-    json_key(j, "cpu_s");
-    json_number(j, (double)(clock_cpu_ns() - begin_ns) / NS_PER_S);
-    json_key(j, "findings");
-    json_array(j);
+    json_number_field(j, "cpu_s", (double)(clock_cpu_ns() - begin_ns) / NS_PER_S);
+    json_array_field(j, "findings");
     for (size_t i = 0; i < findings.n_printed; i++)
         write_finding(j, findings.printed[i]);
     json_end_array(j);
