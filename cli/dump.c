@@ -53,14 +53,6 @@ static struct dump_thread *find_thread(const struct dump *dump, thread_id thread
     return map_get(&dump->by_thread, thread.ix, &at) ? &dump->threads[at] : NULL;
 }
 
-static struct dump_thread *add(struct dump *dump, thread_id thread)
-{
-    dump->threads =
-        array_reserve(dump->threads, &dump->capacity, dump->n + 1, sizeof *dump->threads);
-    map_put(&dump->by_thread, thread.ix, dump->n);
-    return &dump->threads[dump->n++];
-}
-
 static void keep_arguments(struct dump_thread *d, const struct built_stack *s)
 {
     if (!s->locals || !s->locals->n)
@@ -89,7 +81,7 @@ static void on_sample(void *ctx, thread_id thread, const struct sample_message *
         had->last = m->head.sched;
         return;
     }
-    struct dump_thread *d = had ? had : add(dump, thread);
+    struct dump_thread *d = had ? had : dump_thread_add(dump, thread);
     const struct profile_thread *t = profile_see_thread(dump->profile, thread);
     if (had)
         dump_thread_release(had);
@@ -132,7 +124,7 @@ static void add_missing(struct dump *dump)
             ask_proc(dump, had);
             continue;
         }
-        struct dump_thread *d = add(dump, (thread_id){i});
+        struct dump_thread *d = dump_thread_add(dump, (thread_id){i});
         *d = (struct dump_thread){.thread = {i},
                                   .pid = profile_see_process(dump->profile, t->process)->pid,
                                   .tid = t->tid,

@@ -88,10 +88,8 @@ int64_t dump_look_run(struct recording *r, int64_t ns, bool follow)
 
 static bool is_zombie(const struct dump_thread *t)
 {
-    char text[PROC_TEXT_BYTES];
     struct task_stat stat;
-    ssize_t len = proc_read_text(t->pid, t->tid, "stat", text, sizeof text);
-    return len > 0 && task_stat_parse(text, (size_t)len, &stat) == 0 && stat.state == 'Z';
+    return proc_stat(t->pid, t->tid, &stat) == 0 && stat.state == 'Z';
 }
 
 /* Of a thread that the shot has its last counts are those of before its stop. */

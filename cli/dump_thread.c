@@ -16,6 +16,13 @@ static const char *name_of(const struct dump *d, const struct dump_thread *t)
     return thread->name.ix ? profile_text(d->profile, thread->name) : "?";
 }
 
+struct dump_thread *dump_thread_add(struct dump *d, thread_id thread)
+{
+    d->threads = array_reserve(d->threads, &d->capacity, d->n + 1, sizeof *d->threads);
+    map_put(&d->by_thread, thread.ix, d->n);
+    return &d->threads[d->n++];
+}
+
 bool dump_thread_is_of_kind(const struct dump *d, const struct dump_thread *t, enum wait_kind kind)
 {
     const struct wait *wait = profile_see_wait(d->profile, t->at.wait);

@@ -73,6 +73,8 @@ struct dump {
     size_t *task_threads;        /* by task: which of THREADS runs its loop; SIZE_MAX: none */
 };
 
+/* Adds THREAD, which is not in D.  The caller sets it. */
+struct dump_thread *dump_thread_add(struct dump *d, thread_id thread);
 /* Sets what the threads are called; D has its view. */
 void dump_thread_call(struct dump *d);
 /* Appends "28099 commit"; of a dump of several processes "28099 rank1 main" or "28099 job (28095)".

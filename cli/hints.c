@@ -77,12 +77,10 @@ static bool arguments_name(pid_t pid, const char *name)
 
 static void consider(struct namesakes *list, pid_t pid)
 {
-    char buf[PROC_TEXT_BYTES];
     struct task_status status;
     struct task_stat stat;
-    ssize_t len = proc_read_text(pid, 0, "stat", buf, sizeof buf);
-    if (pid == getpid() || len <= 0 || task_stat_parse(buf, (size_t)len, &stat) < 0 ||
-        stat.state == 'Z' || proc_status(pid, 0, &status) < 0 ||
+    if (pid == getpid() || proc_stat(pid, 0, &stat) < 0 || stat.state == 'Z' ||
+        proc_status(pid, 0, &status) < 0 ||
         (!str_starts(stat.comm, list->name) && !arguments_name(pid, list->name)))
         return;
     if (geteuid() != 0 && status.uid != getuid()) {

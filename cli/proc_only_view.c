@@ -36,20 +36,13 @@ struct watch {
     size_t n, capacity;
 };
 
-static int read_stat(const struct watch *w, pid_t tid, struct task_stat *ret)
-{
-    char buf[PROC_TEXT_BYTES];
-    ssize_t n = proc_read_text(w->pid, tid, "stat", buf, sizeof buf);
-    return n < 0 ? (int)n : task_stat_parse(buf, (size_t)n, ret);
-}
-
 static void add_thread(void *ctx, pid_t tid)
 {
     struct watch *w = ctx;
     struct watched_thread thread = {.tid = tid};
     struct task_stat stat;
     if (w->n == MAX_WATCHED || proc_schedstat(w->pid, tid, &thread.first) < 0 ||
-        read_stat(w, tid, &stat) < 0)
+        proc_stat(w->pid, tid, &stat) < 0)
         return;
     memcpy(thread.comm, stat.comm, sizeof thread.comm);
     thread.last = thread.first;
@@ -65,7 +58,7 @@ static void read_again(const struct watch *w, struct watched_thread *thread)
     if (thread->ended)
         return;
     thread->seen_ns = clock_now_ns();
-    if (read_stat(w, thread->tid, &stat) < 0 || stat.state == 'R')
+    if (proc_stat(w->pid, thread->tid, &stat) < 0 || stat.state == 'R')
         return;
     ssize_t n = proc_read_text(w->pid, thread->tid, "wchan", wchan, sizeof wchan);
     if (n <= 0)

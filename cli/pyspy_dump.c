@@ -317,10 +317,8 @@ static void write_family(struct pyspy *p, const struct family *f)
 
 static pid_t parent_of(pid_t pid)
 {
-    char text[PROC_TEXT_BYTES];
     struct task_stat stat;
-    ssize_t len = proc_read_text(pid, 0, "stat", text, sizeof text);
-    return len > 0 && task_stat_parse(text, (size_t)len, &stat) == 0 ? stat.ppid : 0;
+    return proc_stat(pid, 0, &stat) == 0 ? stat.ppid : 0;
 }
 
 static bool has_process(const struct pyspy *p, pid_t pid)

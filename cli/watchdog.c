@@ -62,10 +62,8 @@ static struct {
 /* Is thread TID of ours in one of STATES? */
 static bool is_asleep(pid_t tid, const char *states)
 {
-    char text[PROC_TEXT_BYTES];
     struct task_stat stat;
-    ssize_t len = proc_read_text(getpid(), tid, "stat", text, sizeof text);
-    return len > 0 && task_stat_parse(text, (size_t)len, &stat) == 0 && strchr(states, stat.state);
+    return proc_stat(getpid(), tid, &stat) == 0 && strchr(states, stat.state);
 }
 
 /* Becomes the waiter for WRITER (0: there is none).  Every other thread ends with that. */

@@ -329,11 +329,8 @@ static void run_once(struct sampler *s)
 /* When this thread began.  UINT64_MAX: unknown. */
 static uint64_t own_start_ticks(void)
 {
-    char text[PROC_TEXT_BYTES];
     struct task_stat stat;
-    ssize_t len = proc_read_text(getpid(), gettid(), "stat", text, sizeof text);
-    return len > 0 && task_stat_parse(text, (size_t)len, &stat) == 0 ? stat.start_ticks
-                                                                     : UINT64_MAX;
+    return proc_stat(getpid(), gettid(), &stat) == 0 ? stat.start_ticks : UINT64_MAX;
 }
 
 static int own_cpus(void)

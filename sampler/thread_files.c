@@ -182,13 +182,12 @@ char thread_read_state(struct sampler *s, struct thread *t)
 
 int thread_read_stat(struct sampler *s, struct thread *t)
 {
-    char text[PROC_TEXT_BYTES];
     struct task_stat stat;
     struct task_status status;
-    ssize_t len = proc_read_text(t->process->pid, t->tid, "stat", text, sizeof text);
-    if (len == -ESRCH || len == -ENOENT)
+    int r = proc_stat(t->process->pid, t->tid, &stat);
+    if (r == -ESRCH || r == -ENOENT)
         return 0;
-    if (len < 0 || task_stat_parse(text, (size_t)len, &stat) < 0) {
+    if (r < 0) {
         counters_add(&s->counters, COUNT_UNREADABLE, 1);
         return -EAGAIN;
     }

@@ -122,13 +122,11 @@ static void find_internal(const struct symbolizer *s, frame_id frame, struct loc
 static int64_t begin_of(pid_t pid)
 {
     enum { SLACK_S = 2 };
-    char text[PROC_TEXT_BYTES];
     struct task_stat stat;
     struct timespec boot;
     struct timespec now;
-    ssize_t len = proc_read_text(pid, 0, "stat", text, sizeof text);
-    if (len <= 0 || task_stat_parse(text, (size_t)len, &stat) < 0 ||
-        clock_gettime(CLOCK_BOOTTIME, &boot) < 0 || clock_gettime(CLOCK_REALTIME, &now) < 0)
+    if (proc_stat(pid, 0, &stat) < 0 || clock_gettime(CLOCK_BOOTTIME, &boot) < 0 ||
+        clock_gettime(CLOCK_REALTIME, &now) < 0)
         return 0;
     int64_t since_boot_s = (int64_t)stat.start_ticks / sysconf(_SC_CLK_TCK);
     return now.tv_sec - boot.tv_sec + since_boot_s - SLACK_S;

@@ -25,13 +25,6 @@ enum {
     REQUEST_INTERRUPT = 0x4207,         /* PTRACE_INTERRUPT */
 };
 
-static int read_stat(pid_t pid, struct task_stat *ret)
-{
-    char buf[PROC_TEXT_BYTES];
-    ssize_t n = proc_read_text(pid, 0, "stat", buf, sizeof buf);
-    return n < 0 ? (int)n : task_stat_parse(buf, (size_t)n, ret);
-}
-
 /* COMM for a message: a name may hold line ends, and orders to a terminal. */
 static void copy_tame(char *ret, const char *comm)
 {
@@ -44,7 +37,7 @@ static void copy_tame(char *ret, const char *comm)
 static void copy_comm(pid_t pid, char *ret)
 {
     struct task_stat stat;
-    if (read_stat(pid, &stat) == 0)
+    if (proc_stat(pid, 0, &stat) == 0)
         copy_tame(ret, stat.comm);
 }
 
@@ -220,7 +213,7 @@ static bool is_other_proc(void)
 static enum attach_obstacle check_process(struct attach_check *c, const struct task_status *status)
 {
     struct task_stat stat;
-    if (read_stat(c->pid, &stat) < 0)
+    if (proc_stat(c->pid, 0, &stat) < 0)
         return ATTACH_NO_PROCESS;
     copy_tame(c->comm, stat.comm);
     if (stat.state == 'Z' || stat.state == 'X') {

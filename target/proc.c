@@ -392,6 +392,16 @@ int proc_status(pid_t pid, pid_t tid, struct task_status *ret)
     return r;
 }
 
+int proc_stat(pid_t pid, pid_t tid, struct task_stat *ret)
+{
+    int fd = open_proc(pid, tid, "stat");
+    if (fd < 0)
+        return fd;
+    int r = task_stat_read(fd, ret);
+    close(fd);
+    return r;
+}
+
 int proc_schedstat(pid_t pid, pid_t tid, struct schedstat *ret)
 {
     int fd = open_proc(pid, tid, "schedstat");
@@ -452,10 +462,8 @@ ssize_t proc_read_text(pid_t pid, pid_t tid, const char *name, char *buf, size_t
 
 uint64_t proc_thread_count(pid_t pid)
 {
-    char text[PROC_TEXT_BYTES];
     struct task_stat stat;
-    ssize_t len = proc_read_text(pid, 0, "stat", text, sizeof text);
-    return len > 0 && task_stat_parse(text, (size_t)len, &stat) == 0 ? stat.threads : 0;
+    return proc_stat(pid, 0, &stat) == 0 ? stat.threads : 0;
 }
 
 /* The number behind KEY in TEXT, of LEN bytes. */

@@ -69,7 +69,9 @@ int proc_open(pid_t pid, const char *name);
 /* The status of PID, or of its thread TID ≠ 0.  Returns 0 or a negative errno, -EPROTO if it is
  * malformed. */
 int proc_status(pid_t pid, pid_t tid, struct task_status *ret);
-/* The counts of thread TID of PID, and the system call that it is in.  Return as proc_status(). */
+/* Its stat; of thread TID of PID the counts, and the system call that it is in.  All return as
+ * proc_status(). */
+int proc_stat(pid_t pid, pid_t tid, struct task_stat *ret);
 int proc_schedstat(pid_t pid, pid_t tid, struct schedstat *ret);
 int proc_syscall(pid_t pid, pid_t tid, struct syscall_state *ret);
 /* Calls EACH for every thread of PID.  Returns 0, -ESRCH, or why they could not all be listed. */

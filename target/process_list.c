@@ -23,10 +23,8 @@ static int64_t ns_of_ticks(uint64_t ticks, int64_t tick_ns)
 
 static bool read_process(pid_t pid, int64_t tick_ns, struct listed_process *ret)
 {
-    char text[PROC_TEXT_BYTES];
     struct task_stat stat;
-    ssize_t len = proc_read_text(pid, 0, "stat", text, sizeof text);
-    if (len <= 0 || task_stat_parse(text, (size_t)len, &stat) < 0)
+    if (proc_stat(pid, 0, &stat) < 0)
         return false;
     *ret = (struct listed_process){
         .pid = (uint64_t)pid, .ppid = (uint64_t)stat.ppid, .start_ticks = stat.start_ticks};

@@ -26,13 +26,11 @@ struct source_file {
 /* When PID started, CLOCK_REALTIME; INT64_MAX: unknown. */
 static int64_t started_ns(pid_t pid)
 {
-    char text[PROC_TEXT_BYTES];
     struct task_stat stat;
     struct timespec boot, now;
-    ssize_t len = proc_read_text(pid, 0, "stat", text, sizeof text);
     long hz = sysconf(_SC_CLK_TCK);
-    if (len <= 0 || hz <= 0 || task_stat_parse(text, (size_t)len, &stat) < 0 ||
-        clock_gettime(CLOCK_BOOTTIME, &boot) != 0 || clock_gettime(CLOCK_REALTIME, &now) != 0)
+    if (hz <= 0 || proc_stat(pid, 0, &stat) < 0 || clock_gettime(CLOCK_BOOTTIME, &boot) != 0 ||
+        clock_gettime(CLOCK_REALTIME, &now) != 0)
         return INT64_MAX;
     int64_t since_boot = boot.tv_sec * NS_PER_S + boot.tv_nsec;
     int64_t age = since_boot - (int64_t)(stat.start_ticks * (uint64_t)(NS_PER_S / hz));

@@ -42,9 +42,7 @@ static bool which_child(const struct peer_wait *w, struct wanted_child *ret)
 
 static bool read_child(pid_t pid, pid_t parent, struct task_stat *ret)
 {
-    char text[PROC_TEXT_BYTES];
-    ssize_t len = proc_read_text(pid, 0, "stat", text, sizeof text);
-    return len > 0 && task_stat_parse(text, (size_t)len, ret) == 0 && ret->ppid == parent;
+    return proc_stat(pid, 0, ret) == 0 && ret->ppid == parent;
 }
 
 static enum blocker_fate fate_of(const struct task_stat *child)

@@ -79,10 +79,8 @@ bool peer_users_find(struct peer_looks *l, const struct peer_wait *w, const char
 
 static bool is_stopped(pid_t pid)
 {
-    char text[PROC_TEXT_BYTES];
     struct task_stat stat;
-    ssize_t len = proc_read_text(pid, 0, "stat", text, sizeof text);
-    return len > 0 && task_stat_parse(text, (size_t)len, &stat) == 0 && stat.state == 'T';
+    return proc_stat(pid, 0, &stat) == 0 && stat.state == 'T';
 }
 
 bool peer_set_process(struct peer_looks *l, pid_t pid, const char *comm, struct blocker *b)

@@ -101,13 +101,6 @@ static pid_t read_last_pid(const struct descendants *d)
 
 /* ---- known processes ---- */
 
-static bool read_stat(pid_t pid, struct task_stat *ret)
-{
-    char text[PROC_TEXT_BYTES];
-    ssize_t len = proc_read_text(pid, 0, "stat", text, sizeof text);
-    return len > 0 && task_stat_parse(text, (size_t)len, ret) == 0;
-}
-
 static struct node *node_of(struct descendants *d, pid_t pid)
 {
     uint64_t i;
@@ -127,7 +120,7 @@ static struct node *find_living(struct descendants *d, pid_t pid)
 {
     struct task_stat stat;
     struct node *node = node_of(d, pid);
-    if (node && (!read_stat(pid, &stat) || stat.start_ticks != node->start_ticks)) {
+    if (node && (proc_stat(pid, 0, &stat) < 0 || stat.start_ticks != node->start_ticks)) {
         forget(d, node);
         return NULL;
     }
@@ -148,7 +141,7 @@ static void remember(struct descendants *d, pid_t pid, uint64_t start_ticks)
 bool descendants_add(struct descendants *d, pid_t pid)
 {
     struct task_stat stat;
-    if (!read_stat(pid, &stat))
+    if (proc_stat(pid, 0, &stat) < 0)
         return false;
     remember(d, pid, stat.start_ticks);
     return true;
@@ -180,7 +173,7 @@ static void add_birth(struct descendants *d, struct births *b, pid_t pid, int64_
                       int64_t now_ns)
 {
     struct task_stat stat;
-    if (!read_stat(pid, &stat)) {
+    if (proc_stat(pid, 0, &stat) < 0) {
         if (until_ns > now_ns)
             await(d, pid, until_ns);
         return;

@@ -88,10 +88,8 @@ static bool is_known(const struct watched_process *w)
 /* Returns whether the process is there; one that has taken over its pid is not. */
 static bool read_stat(struct watched_process *w)
 {
-    char text[PROC_TEXT_BYTES];
     struct task_stat stat;
-    ssize_t len = proc_read_text(w->process->pid, 0, "stat", text, sizeof text);
-    if (len <= 0 || task_stat_parse(text, (size_t)len, &stat) < 0 ||
+    if (proc_stat(w->process->pid, 0, &stat) < 0 ||
         (is_known(w) && stat.start_ticks != w->first.start_ticks))
         return false;
     w->last = stat;

@@ -123,10 +123,8 @@ static void seek_tasks(struct target_process *s)
 /* Processes are added parents first; the last one with a pid has it now. */
 static process_id parent_of(const struct profile *p, pid_t pid)
 {
-    char text[PROC_TEXT_BYTES];
     struct task_stat stat;
-    ssize_t len = proc_read_text(pid, 0, "stat", text, sizeof text);
-    if (len <= 0 || task_stat_parse(text, (size_t)len, &stat) < 0)
+    if (proc_stat(pid, 0, &stat) < 0)
         return (process_id){0};
     uint32_t i = profile_process_count(p);
     while (i && profile_see_process(p, (process_id){i})->pid != stat.ppid)

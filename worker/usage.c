@@ -18,12 +18,9 @@ static int64_t ticks_ns(uint64_t ticks)
 static bool read_counters(pid_t pid, pid_t tid, struct profile_usage *ret,
                           uint64_t *ret_start_ticks)
 {
-    char text[PROC_TEXT_BYTES];
     struct task_stat stat;
     struct task_status status;
-    ssize_t len = proc_read_text(pid, tid, "stat", text, sizeof text);
-    if (len <= 0 || task_stat_parse(text, (size_t)len, &stat) < 0 ||
-        proc_status(pid, tid, &status) < 0)
+    if (proc_stat(pid, tid, &stat) < 0 || proc_status(pid, tid, &status) < 0)
         return false;
     *ret = (struct profile_usage){
         .user_ns = ticks_ns(stat.user_ticks),

@@ -350,6 +350,19 @@ START_TEST(texts_and_links)
 END_TEST
 
 /* One more for each call in between, that of the counter itself too. */
+START_TEST(stat_is_of_a_process_or_of_one_thread)
+{
+    struct task_stat process;
+    struct task_stat thread;
+    ck_assert_int_eq(proc_stat(getpid(), 0, &process), 0);
+    ck_assert_int_eq(proc_stat(getpid(), getpid(), &thread), 0);
+    ck_assert_uint_eq(process.start_ticks, thread.start_ticks);
+    ck_assert_int_eq(process.ppid, getppid());
+    ck_assert_uint_eq(process.threads, proc_thread_count(getpid()));
+    ck_assert_int_lt(proc_stat(0x7fffffff, 0, &process), 0);
+}
+END_TEST
+
 START_TEST(read_calls_are_the_kernels_count)
 {
     struct task_calls before;
@@ -393,5 +406,6 @@ END_TEST
 CHECK_MAIN("proc", 20, schedstat_is_strict, syscall_has_three_forms, stat_survives_any_name,
            status_is_read, status_without_optional_or_with_broken_lines,
            status_of_none_or_of_nonsense, status_of_many_groups_is_read_whole,
-           own_files_are_read_again_and_again, a_blocked_thread_and_its_end, texts_and_links,
-           read_calls_are_the_kernels_count, environment_is_what_the_program_began_with)
+           own_files_are_read_again_and_again, a_blocked_thread_and_its_end,
+           stat_is_of_a_process_or_of_one_thread, texts_and_links, read_calls_are_the_kernels_count,
+           environment_is_what_the_program_began_with)
