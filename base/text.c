@@ -293,6 +293,17 @@ void text_add_path(struct text *t, const char *path, size_t columns)
     text_release(&tame);
 }
 
+size_t text_columns(const struct text *t, size_t start)
+{
+    return utf8_columns(text_str(t) + start, t->len - start);
+}
+
+void text_pad(struct text *t, size_t start, size_t column, size_t gap)
+{
+    size_t used = text_columns(t, start);
+    text_addf(t, "%*s", (int)(used + gap < column ? column - used : gap), "");
+}
+
 void text_add_group(struct text *t, const char *name)
 {
     text_add(t, "");

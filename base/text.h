@@ -57,6 +57,10 @@ void text_add_tame_cut(struct text *t, const char *name, size_t columns); /* bot
 /* Appends PATH as text_add_tame() does; the middle of one that has more than COLUMNS is left out:
  * "/mnt/…/2024/notes.txt". */
 void text_add_path(struct text *t, const char *path, size_t columns);
+/* The columns in use of T's last line, which begins at START. */
+size_t text_columns(const struct text *t, size_t start);
+/* Fills it with spaces up to COLUMN, with GAP of them at least. */
+void text_pad(struct text *t, size_t start, size_t column, size_t gap);
 /* Appends NAME with '*' for each number in it, so that "worker-1" and "worker-2" give one text. */
 void text_add_group(struct text *t, const char *name);
 /* Appends N as people write about so many: "73,000", "1.2 million". */

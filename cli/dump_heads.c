@@ -128,7 +128,7 @@ static void shorten_program(struct text *line, size_t start)
 
 static bool fits(const struct dump *d, const struct text *line, const struct text *who)
 {
-    return utf8_columns(line->s, line->len) + 2 + utf8_columns(who->s, who->len) <= d->style.width;
+    return text_columns(line, 0) + 2 + text_columns(who, 0) <= d->style.width;
 }
 
 /* "28095 ./dead: 5 threads, none of them ran in the 0.5 s of this look", or "64 x ./dead: …" */

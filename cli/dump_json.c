@@ -284,7 +284,7 @@ static void write_look(struct json *j, const struct dump *d, const struct dump_t
     json_string_field(j, "spins", spins == SPIN_NONE ? NULL : spinning_keys[spins]);
     if (json_known(j, "spun", d->places != NULL))
         json_bool(j, dump_places_spun(d->places, t));
-    json_bool_field(j, "frozen", dump_words_is_frozen(d, t));
+    json_bool_field(j, "frozen", dump_thread_is_of_kind(d, t, WAIT_FROZEN));
 }
 
 /* ---- tasks ---- */

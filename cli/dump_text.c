@@ -238,9 +238,8 @@ static void add_head(const struct dump *d, const struct dump_fold *f, struct tex
     struct text state = {0};
     size_t start = out->len;
     add_label(d, f, out);
-    size_t used = utf8_columns(out->s + start, out->len - start);
-    text_addf(out, "%*s", (int)(used + 1 < STATE_COLUMN ? STATE_COLUMN - used : 2), "");
-    used = utf8_columns(out->s + start, out->len - start);
+    text_pad(out, start, STATE_COLUMN, 2);
+    size_t used = text_columns(out, start);
     add_state(d, f, &state);
     (void)text_add_wrapped(out, state.s, used, used < 30 ? used : INDENT, d->style.width);
     text_add(out, "\n");

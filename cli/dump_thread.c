@@ -9,13 +9,6 @@
 #include "summary/known.h"
 #include "summary/process_name.h"
 
-/* "?": unknown */
-static const char *name_of(const struct dump *d, const struct dump_thread *t)
-{
-    const struct profile_thread *thread = profile_see_thread(d->profile, t->thread);
-    return thread->name.ix ? profile_text(d->profile, thread->name) : "?";
-}
-
 struct dump_thread *dump_thread_add(struct dump *d, thread_id thread)
 {
     d->threads = array_reserve(d->threads, &d->capacity, d->n + 1, sizeof *d->threads);
@@ -29,20 +22,14 @@ bool dump_thread_is_of_kind(const struct dump *d, const struct dump_thread *t, e
     return wait && wait->kind == kind;
 }
 
-const char *dump_thread_state(const struct dump_thread *d)
+const char *dump_thread_state(const struct dump_thread *t)
 {
-    switch (d->state) {
-    case THREAD_RUNNABLE:
-        return "runnable";
-    case THREAD_BLOCKED:
-        return "blocked";
-    case THREAD_STOPPED:
-        return "stopped";
-    case THREAD_RUNNING:
-    case THREAD_RUNNING_OR_RUNNABLE:
-        break;
-    }
-    return "running";
+    static const char *const names[] = {[THREAD_RUNNING] = "running",
+                                        [THREAD_RUNNING_OR_RUNNABLE] = "running",
+                                        [THREAD_RUNNABLE] = "runnable",
+                                        [THREAD_BLOCKED] = "blocked",
+                                        [THREAD_STOPPED] = "stopped"};
+    return names[t->state];
 }
 
 const struct dump_thread *dump_thread_gil_holder(const struct dump *d, const struct dump_thread *t)
@@ -81,20 +68,17 @@ static void add_root(const struct dump *d, const struct dump_thread *t, struct t
 static char *call_thread(const struct dump *d, const struct dump_thread *t)
 {
     enum { MOST_COLUMNS = 32 };
-    struct text out = {0};
-    const char *name = name_of(d, t);
-    const char *comm =
-        profile_text(d->profile, profile_see_process(d->profile, dump_thread_process(d, t))->comm);
-    if (t->tid == t->pid)
-        text_add(&out, "main");
-    else if (comm && str_eq(name, comm))
-        add_root(d, t, &out);
-    if (!out.len)
-        text_add_tame(&out, name, strlen(name));
+    struct text root = {0};
     struct text called = {0};
-    text_add(&called, "");
-    text_add_cut(&called, out.len ? out.s : "?", out.len ? out.len : 1, MOST_COLUMNS);
-    text_release(&out);
+    const char *name = profile_text(d->profile, profile_see_thread(d->profile, t->thread)->name);
+    const struct profile_process *p = profile_see_process(d->profile, dump_thread_process(d, t));
+    if (t->tid == t->pid)
+        text_add(&root, "main");
+    else if (str_eq(name, profile_text(d->profile, p->comm)))
+        add_root(d, t, &root);
+    name = *name ? name : "?";
+    text_add_tame_cut(&called, root.len ? root.s : name, MOST_COLUMNS);
+    text_release(&root);
     return called.s;
 }
 
@@ -147,15 +131,6 @@ void dump_thread_add_label(const struct dump *d, const struct dump_thread *t, bo
     if (numbered && *process && !rank && t->tid != t->pid)
         text_addf(out, " (%s)", process);
     free(process);
-}
-
-void dump_thread_add_other(const struct dump *d, const struct dump_thread *t,
-                           const struct dump_thread *other, bool numbered, struct text *out)
-{
-    if (numbered && t->pid == other->pid)
-        text_addf(out, "%d %s", other->tid, other->called);
-    else
-        dump_thread_add_label(d, other, numbered, out);
 }
 
 void dump_thread_read_wchan(struct dump_thread *t)

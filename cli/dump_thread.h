@@ -81,9 +81,6 @@ void dump_thread_call(struct dump *d);
  * Not NUMBERED: "commit", "main": equal for threads of processes that do the same. */
 void dump_thread_add_label(const struct dump *d, const struct dump_thread *t, bool numbered,
                            struct text *out);
-/* The same of OTHER, for whom T waits: without a process if it is T's. */
-void dump_thread_add_other(const struct dump *d, const struct dump_thread *t,
-                           const struct dump_thread *other, bool numbered, struct text *out);
 process_id dump_thread_process(const struct dump *d, const struct dump_thread *t);
 /* "rank1", or the pid; "" in a dump of one process.  The caller frees it. */
 char *dump_thread_process_name(const struct dump *d, const struct dump_thread *t);
@@ -107,8 +104,8 @@ size_t dump_thread_python_frame(const struct dump_thread *t, const struct shown_
 /* The arguments of that frame; NULL: it has none, or they are not known. */
 const char *dump_thread_arguments(const struct dump_thread *t, const struct shown_frame *stack,
                                   size_t n, size_t at);
-const char *
-dump_thread_state(const struct dump_thread *d); /* "running", "runnable", "blocked", "stopped" */
+/* "running", "runnable", "blocked", "stopped" */
+const char *dump_thread_state(const struct dump_thread *t);
 /* Who held the GIL that T waits for; NULL: nobody just then, or unknown. */
 const struct dump_thread *dump_thread_gil_holder(const struct dump *d, const struct dump_thread *t);
 /* As text: what is wrong first, then each stack once, with the list of its threads.  Returns 0 or

@@ -19,7 +19,7 @@
 #include "waits/lock_names.h"
 #include "worker/process_set.h"
 
-enum { DEADLOCK_NS = NS_PER_S / 2, CONDITION_BYTES = 48 };
+enum { DEADLOCK_NS = NS_PER_S / 2, CONDITION_BYTES = 48, MOST_SHOWN = 8 };
 
 /* ---- is it still so? ---- */
 
@@ -135,9 +135,9 @@ static bool stands(const struct dump *d, int cycle, uint64_t *runs)
 static bool has_rested(const struct dump *d, int cycle)
 {
     for (size_t i = 0; i < d->waits.n; i++) {
-        const struct waiter *w = &d->waits.items[i];
-        const struct dump_thread *t = &d->threads[w->tag];
-        if (w->cycle == cycle && w->side.thing != THING_GIL && (t->ran || !t->counted))
+        const struct dump_thread *t = &d->threads[i];
+        if (d->waits.items[i].cycle == cycle && t->side.thing != THING_GIL &&
+            (t->ran || !t->counted))
             return false;
     }
     return true;
@@ -291,14 +291,17 @@ static const struct dump_thread *find_thread(const struct dump *d, pid_t tid)
     return NULL;
 }
 
+/* For whom T waits: without its process if that is T's. */
 static void add_other(const struct dump *d, const struct dump_thread *t, bool numbered,
                       struct text *out)
 {
     const struct dump_thread *other = find_thread(d, t->side.blocker.tid);
-    if (other)
-        dump_thread_add_other(d, t, other, numbered, out);
-    else
+    if (!other)
         text_addf(out, "%d", t->side.blocker.tid);
+    else if (numbered && t->pid == other->pid)
+        text_addf(out, "%d %s", other->tid, other->called);
+    else
+        dump_thread_add_label(d, other, numbered, out);
 }
 
 static void add_holder(const struct dump *d, const struct dump_thread *t, bool numbered,
@@ -364,13 +367,12 @@ void dump_waits_add(const struct dump *d, const struct dump_thread *t, bool numb
     struct wait_side side = t->side;
     side.blocker.pid = t->pid; /* whoever has it: the variable is of this process */
     bool notified = t->python_threads[0] && t->futex == FUTEX_CONDITION;
-    text_add(out, "waits");
-    if (!side.thing)
-        text_add(out, notified ? " to be notified" : futex_kind_words(t->futex));
-    else
-        text_add(out, " for ");
-    if (side.thing)
+    if (side.thing) {
+        text_add(out, "waits for ");
         wait_side_add_thing(out, d->profile, &side);
+    } else {
+        text_addf(out, "waits%s", notified ? " to be notified" : futex_kind_words(t->futex));
+    }
     if (t->side.addr && numbered)
         add_address(t->side.addr, out);
     else if (t->side.blocker.kind == BLOCKER_SHARED && !t->side.blocker.pid)
@@ -408,20 +410,16 @@ static void print_cycle(const struct dump *d, int cycle, struct text *out)
 
 static void print_behind(const struct dump *d, int cycle, struct text *out)
 {
-    enum { MOST_SHOWN = 8 };
     size_t n = 0;
-    for (size_t i = 0; i < d->waits.n; i++) {
-        const struct waiter *w = &d->waits.items[i];
-        if (w->behind == cycle && n++ < MOST_SHOWN)
-            add_line(d, &d->threads[w->tag], n == 1 ? "behind it: " : "           ", out);
-    }
+    for (size_t i = 0; i < d->waits.n; i++)
+        if (d->waits.items[i].behind == cycle && n++ < MOST_SHOWN)
+            add_line(d, &d->threads[i], n == 1 ? "behind it: " : "           ", out);
     if (n > MOST_SHOWN)
         text_addf(out, "             and %zu more\n", n - MOST_SHOWN);
 }
 
 static void print_gone(const struct dump *d, struct text *out)
 {
-    enum { MOST_SHOWN = 8 };
     size_t n = 0;
     for (size_t i = 0; i < d->n; i++)
         if (d->threads[i].side.blocker.kind == BLOCKER_GONE && n++ < MOST_SHOWN)

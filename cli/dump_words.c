@@ -28,13 +28,13 @@ static void add_end(const struct dump *d, const char *name, struct text *out)
     enum { MOST_COLUMNS = 48 };
     struct text tame = {0};
     text_add_tame(&tame, name, strlen(name));
-    size_t columns = utf8_columns(tame.s, tame.len);
+    size_t columns = text_columns(&tame, 0);
     size_t drop = 0;
     if (!d->style.full && columns > MOST_COLUMNS) {
         drop = utf8_cut(tame.s, tame.len, columns - MOST_COLUMNS + 1);
         text_add(out, "…");
     }
-    text_add(out, tame.len ? tame.s + drop : "");
+    text_add(out, text_str(&tame) + drop);
     text_release(&tame);
 }
 
@@ -82,11 +82,6 @@ static void add_call(const struct dump *d, const struct dump_thread *t, struct t
         text_add(out, ", a FIFO whose other end no process has open");
 }
 
-bool dump_words_is_frozen(const struct dump *d, const struct dump_thread *t)
-{
-    return dump_thread_is_of_kind(d, t, WAIT_FROZEN);
-}
-
 /* A loop that looks around several times a second tells nothing by that, nor does one that may wait
  * for a day.  Most calls count from their beginning on, which may be long ago. */
 static void add_time_out(const struct dump_thread *t, struct text *out)
@@ -102,10 +97,6 @@ static void add_blocked(const struct dump *d, const struct dump_thread *t, bool 
                         struct text *out)
 {
     size_t before = out->len;
-    if (dump_words_is_frozen(d, t)) {
-        text_add(out, "is frozen with its cgroup");
-        return;
-    }
     dump_waits_add(d, t, numbered, out);
     if (out->len == before)
         add_call(d, t, out);
@@ -179,6 +170,8 @@ void dump_words_state(const struct dump *d, const struct dump_thread *t, bool nu
         text_add(out, "has ended");
     else if (io_worker)
         text_add(out, "is an io_uring worker, which has no stack");
+    else if (t->state == THREAD_BLOCKED && dump_thread_is_of_kind(d, t, WAIT_FROZEN))
+        text_add(out, "is frozen with its cgroup");
     else if (t->state == THREAD_BLOCKED)
         add_blocked(d, t, numbered, out);
     else
@@ -241,7 +234,7 @@ static void add_place(const struct shown_frame *f, bool lined, struct text *out)
         add_tame(&name, "", short_path(path), "");
     else if (f->kind == SHOWN_NATIVE && !f->nameless && f->module && strstr(f->module, ".so"))
         add_tame(&name, "[", f->module, "]");
-    text_add_cut(out, name.len ? name.s : "", name.len, MOST_COLUMNS);
+    text_add_cut(out, text_str(&name), name.len, MOST_COLUMNS);
     if (path && lined && f->current_line)
         text_addf(out, ":%u", f->current_line);
     text_release(&name);
@@ -277,9 +270,8 @@ void dump_words_place(const struct dump *d, const struct dump_thread *t, bool li
     frame_add_thread_name(&name, f);
     text_add(out, ", ");
     short_name_add(out, name.s, MOST_COLUMNS);
-    text_add(&place, "");
     add_place(f, lined, &place);
-    text_addf(out, "%s%s", place.len ? " " : "", place.s);
+    text_addf(out, "%s%s", place.len ? " " : "", text_str(&place));
     text_release(&name);
     text_release(&place);
 }
@@ -303,12 +295,6 @@ static void add_name(const struct shown_frame *f, const struct brief_frame *b, s
     text_release(&name);
 }
 
-static void pad(struct text *out, size_t start, size_t column)
-{
-    size_t used = utf8_columns(out->s + start, out->len - start);
-    text_addf(out, "%*s", (int)(used < column ? column - used : 1), "");
-}
-
 /* "    refresh                    dead.cpp:8   std::lock_guard b(db);" */
 static void add_frame(const struct dump *d, const struct dump_thread *t,
                       const struct shown_frame *f, const struct brief_frame *b,
@@ -318,17 +304,15 @@ static void add_frame(const struct dump *d, const struct dump_thread *t,
     struct text place = {0};
     struct text source = {0};
     size_t start = out->len;
-    text_add(&place, "");
     if (!b->call)
         add_place(f, true, &place);
-    size_t place_columns = utf8_columns(place.s, place.len);
     text_add(out, "    ");
-    add_name(f, b, d->style.width - INDENT - (place_columns ? place_columns + 1 : 0), out);
-    if (place_columns) {
-        pad(out, start, PLACE_COLUMN);
+    add_name(f, b, d->style.width - INDENT - (place.len ? text_columns(&place, 0) + 1 : 0), out);
+    if (place.len) {
+        text_pad(out, start, PLACE_COLUMN, 1);
         text_add(out, place.s);
     }
-    size_t used = utf8_columns(out->s + start, out->len - start) + GAP;
+    size_t used = text_columns(out, start) + GAP;
     const char *path = b->call ? NULL : f->source;
     if (path && used + LEAST_SOURCE <= d->style.width)
         source_line_add(sources, t->pid, path, f->current_line, &source);

@@ -96,6 +96,12 @@ START_TEST(a_line_has_its_own_indent)
     ck_assert_str_eq(text_str(&t), "  one two\n    three\n \n");
     text_clear(&t);
     ck_assert_str_eq(text_str(&t), "");
+    ck_assert_uint_eq(text_columns(&t, 0), 0);
+    text_add(&t, "x\né");
+    text_pad(&t, 2, 3, 1);
+    text_pad(&t, 2, 4, 2);
+    ck_assert_str_eq(t.s, "x\né    ");
+    ck_assert_uint_eq(text_columns(&t, 2), 5);
     text_release(&t);
 }
 END_TEST
