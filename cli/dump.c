@@ -53,17 +53,6 @@ static struct dump_thread *find_thread(const struct dump *dump, thread_id thread
     return map_get(&dump->by_thread, thread.ix, &at) ? &dump->threads[at] : NULL;
 }
 
-static void keep_arguments(struct dump_thread *d, const struct built_stack *s)
-{
-    if (!s->locals || !s->locals->n)
-        return;
-    d->n_arguments = s->locals->n;
-    d->arguments = xcalloc(d->n_arguments, sizeof *d->arguments);
-    for (size_t i = 0; i < d->n_arguments; i++)
-        d->arguments[i] = xstrdup(s->locals->frames[i].s);
-    d->variables = py_locals_take(s->locals, &d->n_variables);
-}
-
 /* The shot calls again for a thread whose stack was not complete.  A sample without a stack
  * replaces none that has one. */
 static bool is_better(const struct dump_thread *had, const struct sample_message *m)
@@ -103,7 +92,8 @@ static void on_sample(void *ctx, thread_id thread, const struct sample_message *
     memcpy(d->python_threads, s->python_threads, sizeof d->python_threads);
     describe_call(d, m);
     d->asks = blocked_call_of(m, &d->call);
-    keep_arguments(d, s);
+    if (s->locals)
+        d->locals = py_locals_take(s->locals);
 }
 
 /* What /proc says of a thread without a stack.  An io_uring worker's registers are copies. */

@@ -144,10 +144,7 @@ void dump_thread_read_wchan(struct dump_thread *t)
 
 void dump_thread_release(struct dump_thread *t)
 {
-    for (size_t i = 0; i < t->n_arguments; i++)
-        free(t->arguments[i]);
-    free(t->arguments);
-    py_variables_free(t->variables, t->n_variables);
+    py_locals_release(&t->locals);
     free(t->object);
     free(t->called);
 }
@@ -161,7 +158,7 @@ size_t dump_thread_python_frame(const struct dump_thread *t, const struct shown_
         before += i < at && stack[i].kind == SHOWN_PYTHON;
         all += stack[i].kind == SHOWN_PYTHON;
     }
-    bool known = at < n && stack[at].kind == SHOWN_PYTHON && all == t->n_arguments;
+    bool known = at < n && stack[at].kind == SHOWN_PYTHON && all == t->locals.n;
     return known ? before : SIZE_MAX;
 }
 
@@ -169,5 +166,5 @@ const char *dump_thread_arguments(const struct dump_thread *t, const struct show
                                   size_t n, size_t at)
 {
     size_t frame = dump_thread_python_frame(t, stack, n, at);
-    return frame != SIZE_MAX && t->arguments[frame][0] ? t->arguments[frame] : NULL;
+    return frame != SIZE_MAX && t->locals.frames[frame].len ? t->locals.frames[frame].s : NULL;
 }

@@ -34,12 +34,9 @@ struct dump_thread {
     struct wait_side side; /* of what it waits for; dump_waits_find() */
     bool asks;             /* CALL is known, whose other side may lie in the kernel */
     struct blocked_call call;
-    enum futex_kind futex; /* the same by its functions alone */
-    char **arguments;      /* of its Python frames, outermost first; NULL: not asked for */
-    size_t n_arguments;
-    struct py_local *variables; /* of the same frames, the arguments one by one, and the others */
-    size_t n_variables;
-    char *called; /* "main", "commit", "omp worker": tamed, for people; the dump's */
+    enum futex_kind futex;   /* the same by its functions alone */
+    struct py_locals locals; /* of its Python frames, outermost first; none: not asked for */
+    char *called;            /* "main", "commit", "omp worker": tamed, for people; the dump's */
     /* Of the look (cli/dump_look.h). */
     struct schedstat settled; /* its counts after the shot; 0: unknown */
     bool counted;             /* RAN and the times are known */

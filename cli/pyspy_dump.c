@@ -143,8 +143,8 @@ static bool is_entry(const struct shown_frame *stack, size_t i)
 static void write_locals(struct json *j, const struct dump_thread *t, size_t frame)
 {
     json_array(j);
-    for (size_t i = 0; i < t->n_variables; i++) {
-        const struct py_local *v = &t->variables[i];
+    for (size_t i = 0; i < t->locals.n_variables; i++) {
+        const struct py_local *v = &t->locals.variables[i];
         if (v->frame != frame)
             continue;
         json_object(j);
@@ -213,8 +213,8 @@ static void add_locals(struct pyspy *p, const struct dump_thread *t, size_t fram
 {
     for (int arguments = 1; arguments >= 0; arguments--) {
         const char *title = arguments ? "        Arguments:\n" : "        Locals:\n";
-        for (size_t i = 0; i < t->n_variables; i++) {
-            const struct py_local *v = &t->variables[i];
+        for (size_t i = 0; i < t->locals.n_variables; i++) {
+            const struct py_local *v = &t->locals.variables[i];
             if (v->frame != frame || v->argument != (arguments == 1))
                 continue;
             text_addf(&p->text, "%s            %s: %s\n", title, v->name, v->value);

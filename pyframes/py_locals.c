@@ -326,30 +326,20 @@ void py_locals_add(struct py_locals *l, const struct py_runtime *rt, struct mem 
         text_add(out, ", …");
 }
 
-void py_variables_free(struct py_local *variables, size_t n)
+struct py_locals py_locals_take(struct py_locals *l)
 {
-    for (size_t i = 0; i < n; i++) {
-        free(variables[i].name);
-        free(variables[i].value);
-    }
-    free(variables);
-}
-
-struct py_local *py_locals_take(struct py_locals *l, size_t *ret_n)
-{
-    struct py_local *variables = l->variables;
-    *ret_n = l->n_variables;
-    l->variables = NULL;
-    l->n_variables = l->variables_capacity = 0;
-    return variables;
+    struct py_locals taken = *l;
+    *l = (struct py_locals){0};
+    return taken;
 }
 
 void py_locals_clear(struct py_locals *l)
 {
-    size_t n = 0;
-    struct py_local *variables = py_locals_take(l, &n);
-    py_variables_free(variables, n);
-    l->n = 0;
+    for (size_t i = 0; i < l->n_variables; i++) {
+        free(l->variables[i].name);
+        free(l->variables[i].value);
+    }
+    l->n = l->n_variables = 0;
 }
 
 void py_locals_release(struct py_locals *l)
@@ -358,5 +348,6 @@ void py_locals_release(struct py_locals *l)
     for (size_t i = 0; i < l->capacity; i++)
         text_release(&l->frames[i]);
     free(l->frames);
+    free(l->variables);
     *l = (struct py_locals){0};
 }

@@ -38,8 +38,6 @@ struct py_locals {       /* of the frames of a stack; zero-initialise */
  * looks like a password in a URL, is "***".  All texts are tamed.  MEM: the snapshot's. */
 void py_locals_add(struct py_locals *l, const struct py_runtime *rt, struct mem *mem,
                    const struct py_frame *f, bool all);
-/* The variables of L are the caller's from now on, *RET_N of them. */
-struct py_local *py_locals_take(struct py_locals *l, size_t *ret_n);
-void py_variables_free(struct py_local *variables, size_t n); /* NULL is fine */
-void py_locals_clear(struct py_locals *l);                    /* keeps the storage */
+struct py_locals py_locals_take(struct py_locals *l); /* L is empty then */
+void py_locals_clear(struct py_locals *l);            /* keeps the storage */
 void py_locals_release(struct py_locals *l);
