@@ -34,9 +34,7 @@ static void end_line(struct facts *f, size_t indent)
     struct text cut = {0};
     if (f->text.len) {
         text_add_cut(&cut, f->text.s, f->text.len, MOST_COLUMNS);
-        text_addf(f->out, "%*s", (int)indent, "");
-        (void)text_add_wrapped(f->out, cut.s, indent, indent + INDENT, (size_t)f->width);
-        text_add(f->out, "\n");
+        text_add_line(f->out, cut.s, indent, indent + INDENT, (size_t)f->width);
     }
     text_clear(&f->text);
     text_release(&cut);

@@ -16,9 +16,7 @@ static const char *plural(size_t n)
 /* Adds WORDS, wrapped, behind INDENT spaces. */
 static void add_block(struct text *out, const struct text *words, size_t indent, size_t width)
 {
-    text_addf(out, "%*s", (int)indent, "");
-    (void)text_add_wrapped(out, words->len ? words->s : "", indent, indent + 2, width);
-    text_add(out, "\n");
+    text_add_line(out, text_str(words), indent, indent + 2, width);
 }
 
 static void add_moved(const struct verdict *v, const struct verdict_class *c, struct text *out)

@@ -51,9 +51,7 @@ static void add_row(const struct why *w, int64_t ns, const char *words, struct t
 static void add_below(const struct why *w, size_t depth, const char *words, struct text *out)
 {
     size_t indent = WORDS + STEP * depth;
-    text_addf(out, "%*s", (int)indent, "");
-    (void)text_add_wrapped(out, words, indent, indent + STEP, w->width);
-    text_add(out, "\n");
+    text_add_line(out, words, indent, indent + STEP, w->width);
 }
 
 /* ---- rows ---- */

@@ -28,11 +28,8 @@ static void escape(struct text *out, const char *s, size_t len)
 
 void xml_add(struct text *out, const char *s, size_t columns)
 {
-    struct text tame = {0};
     struct text cut = {0};
-    text_add_tame(&tame, s, strlen(s));
-    text_add_cut(&cut, tame.s, tame.len, columns);
+    text_add_tame_cut(&cut, s, columns);
     escape(out, cut.s, cut.len);
-    text_release(&tame);
     text_release(&cut);
 }

@@ -144,10 +144,7 @@ static void add_who(const struct fleet *f, const struct verdict *v, const struct
         host = str_eq(fleet_words_host(f, v, v->order[c->first + i]), host) ? host : "";
     if (*host) {
         text_add(out, " (");
-        struct text tame = {0};
-        text_add_tame(&tame, host, strlen(host));
-        text_add_cut(out, tame.len ? tame.s : "", tame.len, 16);
-        text_release(&tame);
+        text_add_tame_cut(out, host, 16);
         text_add(out, ")");
     }
 }

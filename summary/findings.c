@@ -466,11 +466,8 @@ void findings_release(struct findings *f)
 void findings_write(const struct findings *f, int width, struct text *out)
 {
     enum { INDENT = 2 };
-    for (size_t i = 0; i < f->n_printed; i++) {
-        text_add(out, "  ");
-        (void)text_add_wrapped(out, f->printed[i]->words, INDENT, INDENT, (size_t)width);
-        text_add(out, "\n");
-    }
+    for (size_t i = 0; i < f->n_printed; i++)
+        text_add_line(out, f->printed[i]->words, INDENT, INDENT, (size_t)width);
     if (f->n_printed)
         text_add(out, "\n");
 }

@@ -185,12 +185,8 @@ char *title_of_process(const struct profile *p, process_id id)
 {
     enum { MOST_COLUMNS = 32 };
     const struct profile_process *process = profile_see_process(p, id);
-    struct text tame = {0};
     struct text title = {0};
     const char *s = profile_text(p, process->title.ix ? process->title : process->comm);
-    text_add_tame(&tame, s, strlen(s));
-    text_add(&title, "");
-    text_add_cut(&title, tame.len ? tame.s : "", tame.len, MOST_COLUMNS);
-    text_release(&tame);
+    text_add_tame_cut(&title, s, MOST_COLUMNS);
     return title.s;
 }
