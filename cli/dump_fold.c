@@ -94,12 +94,20 @@ bool dump_fold_say(const struct dump *d, const struct dump_fold *f, dump_say *sa
     return same;
 }
 
-bool dump_fold_add_numbers(const struct dump *d, const struct dump_fold *f, dump_number *of,
+/* Negative: it has none. */
+static long number_of(const struct dump *d, const struct dump_thread *t, enum dump_number which)
+{
+    if (which == DUMP_RANK)
+        return dump_thread_rank(d, t);
+    return which == DUMP_PID ? t->pid : t->tid;
+}
+
+bool dump_fold_add_numbers(const struct dump *d, const struct dump_fold *f, enum dump_number which,
                            const char *before, struct text *out)
 {
     long *numbers = xcalloc(f->n, sizeof *numbers);
     size_t n = 0;
-    while (n < f->n && (numbers[n] = of(d, &d->threads[f->members[n]])) >= 0)
+    while (n < f->n && (numbers[n] = number_of(d, &d->threads[f->members[n]], which)) >= 0)
         n++;
     if (n == f->n) {
         text_add(out, before);

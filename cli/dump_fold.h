@@ -31,8 +31,7 @@ typedef void dump_say(const struct dump *d, const struct dump_thread *t, bool ex
  * even the rest is. */
 bool dump_fold_say(const struct dump *d, const struct dump_fold *f, dump_say *say,
                    struct text *out);
-/* A thread's number; negative: it has none. */
-typedef long dump_number(const struct dump *d, const struct dump_thread *t);
+enum dump_number { DUMP_RANK, DUMP_PID, DUMP_TID };
 /* Appends BEFORE and "0-12, 14": the numbers of F's threads; false, and nothing: one has none. */
-bool dump_fold_add_numbers(const struct dump *d, const struct dump_fold *f, dump_number *of,
+bool dump_fold_add_numbers(const struct dump *d, const struct dump_fold *f, enum dump_number which,
                            const char *before, struct text *out);

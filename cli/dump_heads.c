@@ -164,12 +164,6 @@ static void add_line(const struct dump *d, const struct dump_fold *f, const char
 
 /* ---- alike processes ---- */
 
-static long pid_of(const struct dump *d, const struct dump_thread *t)
-{
-    (void)d;
-    return t->pid;
-}
-
 /* What a main thread does; EXACT: with the line that it is in. */
 static void say_state(const struct dump *d, const struct dump_thread *t, bool exact,
                       struct text *out)
@@ -186,8 +180,8 @@ static void add_state_line(const struct dump *d, const struct dump_fold *f, bool
     text_add(out, "  ");
     if (f->n > MOST_NAMED)
         text_addf(out, "%zu %s", f->n, ranks ? "ranks" : "processes");
-    else if (!dump_fold_add_numbers(d, f, dump_thread_rank, "rank ", out))
-        (void)dump_fold_add_numbers(d, f, pid_of, "", out);
+    else if (!dump_fold_add_numbers(d, f, DUMP_RANK, "rank ", out))
+        (void)dump_fold_add_numbers(d, f, DUMP_PID, "", out);
     text_add(out, ": ");
     (void)dump_fold_say(d, f, say_state, &state);
     dump_words_of_several(f->n, text_str(&state), out);
@@ -230,8 +224,8 @@ static void add_main_states(const struct dump *d, const struct dump_fold *f, boo
 static void add_alike(const struct dump *d, const struct dump_fold *f, struct text *out)
 {
     struct text lines = {0};
-    bool ranks = dump_fold_add_numbers(d, f, dump_thread_rank, "  rank ", &lines);
-    (void)dump_fold_add_numbers(d, f, pid_of, ranks ? ": " : "  ", &lines);
+    bool ranks = dump_fold_add_numbers(d, f, DUMP_RANK, "  rank ", &lines);
+    (void)dump_fold_add_numbers(d, f, DUMP_PID, ranks ? ": " : "  ", &lines);
     text_add(&lines, "\n");
     add_main_states(d, f, ranks, &lines);
     (void)text_add_wrapped(out, lines.s, 0, 4, d->style.width);

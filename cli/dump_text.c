@@ -186,21 +186,15 @@ static void add_names(const struct dump *d, const struct dump_fold *f, struct te
         text_addf(out, " and %zu more", f->n - most);
 }
 
-static long tid_of(const struct dump *d, const struct dump_thread *t)
-{
-    (void)d;
-    return t->tid;
-}
-
 /* "  in rank 0-12, 14-63: 2491-2554": which threads they are. */
 static void add_list(const struct dump *d, const struct dump_fold *f, struct text *out)
 {
     struct text line = {0};
     struct text common = {0};
-    if (dump_fold_add_numbers(d, f, dump_thread_rank, "in rank ", &line))
+    if (dump_fold_add_numbers(d, f, DUMP_RANK, "in rank ", &line))
         text_add(&line, ": ");
     if (dump_fold_say(d, f, say_name, &common))
-        (void)dump_fold_add_numbers(d, f, tid_of, "", &line);
+        (void)dump_fold_add_numbers(d, f, DUMP_TID, "", &line);
     else
         add_names(d, f, &line);
     text_add_line(out, line.s, 2, 2, d->style.width);
@@ -316,7 +310,7 @@ static void add_tail(const struct dump *d, const size_t hidden[BRIEF_KINDS],
 
 /* ---- all ---- */
 
-static int write_block(struct text *block, FILE *out)
+int dump_write_block(struct text *block, FILE *out)
 {
     size_t len = block->len;
     if (len && fwrite(block->s, 1, len, out) != len)
@@ -335,18 +329,18 @@ int dump_text(struct dump *d, FILE *out)
         add_thread(d, i, &sources, &entries);
     dump_folds_sort(&entries);
     dump_heads_add(d, &block);
-    int error = write_block(&block, out);
+    int error = dump_write_block(&block, out);
     for (size_t i = 0; i < entries.n && error == 0; i++) {
         const struct dump_fold *f = &entries.items[i];
         add_head(d, f, &block);
         dump_words_stack(d, f, &sources, hidden, &block);
         dump_tasks_add(d, f, &block);
-        error = write_block(&block, out);
+        error = dump_write_block(&block, out);
     }
     if (error == 0) {
         dump_tasks_add_rest(d, &block);
         add_tail(d, hidden, &sources, &block);
-        error = write_block(&block, out);
+        error = dump_write_block(&block, out);
     }
     dump_folds_release(&entries);
     source_lines_release(&sources);

@@ -1,6 +1,5 @@
 #include "cli/pyspy_dump.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -287,15 +286,6 @@ static void add_rule(struct text *out)
 
 /* ---- processes ---- */
 
-static int flush(struct pyspy *p, FILE *out)
-{
-    size_t len = p->text.len;
-    if (len && fwrite(p->text.s, 1, len, out) != len)
-        return errno ? -errno : -EIO;
-    text_clear(&p->text);
-    return 0;
-}
-
 /* py-spy lists threads the newest first in JSON, and the oldest first as text. */
 static void write_family(struct pyspy *p, const struct family *f)
 {
@@ -361,7 +351,7 @@ static int write_tree(struct pyspy *p, size_t i, FILE *out)
     if (f->python)
         write_family(p, f);
     p->begun |= f->python;
-    int error = flush(p, out);
+    int error = dump_write_block(&p->text, out);
     for (size_t k = 0; k < p->n_families && error == 0; k++)
         if (!p->families[k].written && p->families[k].parent == f->pid)
             error = write_tree(p, k, out);
