@@ -7,7 +7,6 @@
 #include "base/hash.h"
 #include "summary/frame_name.h"
 #include "summary/frame_role.h"
-#include "summary/python_module.h"
 #include "summary/short_name.h"
 
 enum {
@@ -92,11 +91,6 @@ static const struct {
     {"wait", "tasks"},
 };
 
-static bool is_asyncio(const struct shown_frame *f)
-{
-    return f->kind == SHOWN_PYTHON && f->file && python_is_asyncio(f->file);
-}
-
 static const char *kind_of_function(const char *name)
 {
     if (str_starts(name, "wait_for")) /* its time-out says nothing of what it waits for */
@@ -124,7 +118,7 @@ const char *dump_task_kind(struct dump *d, const struct listed_task *t)
         return NULL;
     const struct shown_frame *stack = view_stack(d->view, spot_of_stack(t->stack), &n);
     const char *kind = NULL; /* of the outermost of asyncio's functions that has one */
-    for (; n && is_asyncio(&stack[n - 1]); n--) {
+    for (; n && frame_is_asyncio(&stack[n - 1]); n--) {
         const char *outer = kind_of_function(stack[n - 1].name);
         kind = outer ? outer : kind;
     }
@@ -142,7 +136,7 @@ const char *dump_task_method(struct dump *d, const struct listed_task *t)
     if (t->does != PY_TASK_WAITS)
         return NULL;
     const struct shown_frame *stack = view_stack(d->view, spot_of_stack(t->stack), &n);
-    if (n == 0 || !is_asyncio(&stack[n - 1]) || !strchr(stack[n - 1].name, '.'))
+    if (n == 0 || !frame_is_asyncio(&stack[n - 1]) || !strchr(stack[n - 1].name, '.'))
         return NULL;
     return stack[n - 1].name;
 }
@@ -153,7 +147,7 @@ const char *dump_task_method(struct dump *d, const struct listed_task *t)
 static void add_frame(const struct shown_frame *f, bool full, struct text *out)
 {
     struct text name = {0};
-    const char *file = f->file && (full || !is_asyncio(f)) ? f->file : "";
+    const char *file = f->file && (full || !frame_is_asyncio(f)) ? f->file : "";
     if (full)
         text_add_tame(&name, f->name, strlen(f->name));
     else
@@ -173,7 +167,7 @@ static bool is_inner(const struct shown_frame *f)
 {
     const char *dot = strrchr(f->name, '.');
     bool hidden = dot && dot[1] == '_' && !str_starts(dot + 1, "__a");
-    return is_asyncio(f) && (f->name[0] == '_' || hidden);
+    return frame_is_asyncio(f) && (f->name[0] == '_' || hidden);
 }
 
 /* Is the frame at I of STACK the same as the one before it? */
@@ -253,7 +247,7 @@ void dump_task_add(struct dump *d, const struct listed_task *t, bool numbered, s
     size_t start = out->len;
     size_t n = 0;
     const struct shown_frame *stack = view_stack(d->view, spot_of_stack(t->stack), &n);
-    bool said = t->awaits == PY_AWAITS_FUTURE && n && is_asyncio(&stack[n - 1]); /* by that */
+    bool said = t->awaits == PY_AWAITS_FUTURE && n && frame_is_asyncio(&stack[n - 1]); /* by that */
     add_frames(stack, n, d->style.full, out);
     if (t->cut)
         text_add(out, " > …");

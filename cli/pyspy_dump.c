@@ -322,19 +322,18 @@ static bool has_process(const struct pyspy *p, pid_t pid)
 static void find_families(struct pyspy *p)
 {
     const struct dump *d = p->d;
-    for (size_t i = 0; i < d->n; i++) {
+    for (size_t i = 0, end; i < d->n; i = end) {
         const struct dump_thread *t = &d->threads[i];
-        process_id process = thread_of(p, t)->process;
-        if (i == 0 || d->threads[i - 1].pid != t->pid) {
-            p->families =
-                array_reserve(p->families, &p->capacity, p->n_families + 1, sizeof *p->families);
-            p->families[p->n_families++] = (struct family){
-                .pid = t->pid,
-                .parent = parent_of(t->pid),
-                .python = profile_see_process(d->profile, process)->python_version.ix != 0,
-                .threads = t};
-        }
-        p->families[p->n_families - 1].n++;
+        process_id process = dump_thread_process(d, t);
+        end = dump_next_process(d, i);
+        p->families =
+            array_reserve(p->families, &p->capacity, p->n_families + 1, sizeof *p->families);
+        p->families[p->n_families++] = (struct family){
+            .pid = t->pid,
+            .parent = parent_of(t->pid),
+            .python = profile_see_process(d->profile, process)->python_version.ix != 0,
+            .threads = t,
+            .n = end - i};
     }
     for (size_t i = 0; i < p->n_families; i++)
         if (!has_process(p, p->families[i].parent))

@@ -8,6 +8,11 @@
 
 /* ---- Python ---- */
 
+bool frame_is_asyncio(const struct shown_frame *f)
+{
+    return f->kind == SHOWN_PYTHON && f->file && python_is_asyncio(f->file);
+}
+
 bool frame_passes_data(const struct shown_frame *f)
 {
     return known_row_of(f, KNOWN_DATA);

@@ -26,6 +26,8 @@ bool module_is_libc(const char *module);
 const struct known_row *frame_allocator(const struct shown_frame *f);
 /* The C library's malloc(), free() and what they are made of. */
 bool frame_is_malloc(const struct shown_frame *f);
+/* Asyncio's own functions of Python's. */
+bool frame_is_asyncio(const struct shown_frame *f);
 /* What pickles, sends, receives or unpickles a message.  Other files of multiprocessing's call the
  * user's functions.  Source: CPython Lib/multiprocessing; loky's backend is made like it. */
 bool frame_passes_data(const struct shown_frame *f);

@@ -1,6 +1,7 @@
 #include "summary/task_kinds.h"
 
 #include "base/clock.h"
+#include "summary/frame_role.h"
 #include "summary/task_waits.h"
 
 /* ---- what is wrong ---- */
@@ -35,7 +36,7 @@ const char *task_fault_of(const struct judgement *s, const struct profile_task_w
 {
     size_t n = 0;
     const struct shown_frame *stack = task_stack(s, wait, &n);
-    if (!n || !task_frame_is_asyncio(&stack[n - 1]) || wait->least_ns < NS_PER_S)
+    if (!n || !frame_is_asyncio(&stack[n - 1]) || wait->least_ns < NS_PER_S)
         return NULL;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (str_eq(stack[n - 1].name, kinds[i].function) && counts(wait, kinds[i].who))
@@ -61,7 +62,7 @@ static size_t count_own(const struct shown_frame *stack, size_t n)
 {
     size_t own = 0;
     for (size_t i = 0; i < n; i++)
-        own += !task_frame_is_asyncio(&stack[i]);
+        own += !frame_is_asyncio(&stack[i]);
     return own;
 }
 
@@ -113,7 +114,7 @@ const char *task_fact_of(const struct judgement *s, const struct profile_task_wa
         return NULL;
     const struct shown_frame *inner = &stack[n - 1];
     size_t own = count_own(stack, n);
-    if (!task_frame_is_asyncio(inner))
+    if (!frame_is_asyncio(inner))
         return wait->for_future && own >= LEAST_OWN ? "" : NULL;
     if (str_starts(inner->name, "StreamReader."))
         return wait->of_clients ? NULL : "";

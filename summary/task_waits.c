@@ -7,7 +7,6 @@
 #include "summary/idle.h"
 #include "summary/known.h"
 #include "summary/path_words.h"
-#include "summary/python_module.h"
 #include "summary/rule_words.h"
 
 const struct shown_frame *task_stack(const struct judgement *s,
@@ -16,17 +15,12 @@ const struct shown_frame *task_stack(const struct judgement *s,
     return view_stack(s->g->v, spot_of_stack(wait->stack), ret_n);
 }
 
-bool task_frame_is_asyncio(const struct shown_frame *f)
-{
-    return f->kind == SHOWN_PYTHON && f->file && python_is_asyncio(f->file);
-}
-
 bool task_wait_is_for_client(const struct judgement *s, const struct profile_task_wait *wait)
 {
     size_t n = 0;
     bool served = false;
     const struct shown_frame *stack = task_stack(s, wait, &n);
-    while (n && task_frame_is_asyncio(&stack[n - 1]))
+    while (n && frame_is_asyncio(&stack[n - 1]))
         n--;
     if (!n || !known_does(&stack[n - 1], DOES_SERVE))
         return false;
@@ -69,7 +63,7 @@ static size_t find_own(const struct shown_frame *frames, size_t n)
     while (own && frame_role(&frames[own - 1], true) != ROLE_OWN)
         own--;
     for (size_t i = n; !own && i > 0; i--)
-        own = task_frame_is_asyncio(&frames[i - 1]) ? 0 : i;
+        own = frame_is_asyncio(&frames[i - 1]) ? 0 : i;
     return own;
 }
 
@@ -86,7 +80,7 @@ void task_add_functions(const struct judgement *s, const struct profile_task_wai
     }
     while (last > own && is_inner(&frames[last]))
         last--;
-    if (last > own && !task_frame_is_asyncio(&frames[own])) { /* what the user calls */
+    if (last > own && !frame_is_asyncio(&frames[own])) { /* what the user calls */
         frame_add_name(words, &frames[own]);
         text_add(words, " > ");
     }

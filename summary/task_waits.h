@@ -7,7 +7,6 @@
  * stack. */
 const struct shown_frame *task_stack(const struct judgement *s,
                                      const struct profile_task_wait *wait, size_t *ret_n);
-bool task_frame_is_asyncio(const struct shown_frame *f);
 /* Does it wait in a server's library, below the functions of the user's, for its own client? */
 bool task_wait_is_for_client(const struct judgement *s, const struct profile_task_wait *wait);
 /* Is it of the process of the thread LOOP? */
