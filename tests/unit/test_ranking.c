@@ -56,6 +56,7 @@ static struct finding of(const char *rule, const char *about, double share, enum
                             .causes = 1U << CAUSE_COMPUTES,
                             .figures = {{"share", share}},
                             .n_figures = 1,
+                            .applies = true,
                             .words = words};
 }
 
