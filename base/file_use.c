@@ -43,6 +43,11 @@ void file_use_note(const char *path)
     note_file(path, false);
 }
 
+void file_use_end(void)
+{
+    note_file("", false);
+}
+
 void file_use_opened(void)
 {
     struct file_use *use = take_mine();

@@ -12,13 +12,14 @@ struct file_use {
     pid_t tid;      /* 0: no thread has this place */
     bool opening;   /* it is being opened; otherwise it may be read, mostly as mapped memory */
     uint64_t count; /* the thread's notes so far */
-    char path[FILE_USE_PATH_BYTES]; /* cut if longer */
+    char path[FILE_USE_PATH_BYTES]; /* cut if longer; "": none */
 };
 
 /* file_use_opening(): the calling thread opens PATH, until file_use_opened().  file_use_note(): it
- * works on PATH from now on. */
+ * works on PATH from now on.  file_use_end(): it works on none. */
 void file_use_opening(const char *path);
 void file_use_opened(void);
 void file_use_note(const char *path);
+void file_use_end(void);
 /* For any thread: the last note of thread I of FILE_USE_THREADS. */
 struct file_use file_use_get(int i);

@@ -255,8 +255,9 @@ static int show_from_proc(const void *options)
     return error || fflush(stdout) != 0 ? EXIT_FAILED : EXIT_NO_SAMPLE;
 }
 
-int dump_main(const struct options *o)
+static int dump(const void *options)
 {
+    const struct options *o = options;
     pid_t *pids = NULL;
     size_t n = 0;
     bool one_missing = false;
@@ -296,4 +297,10 @@ int dump_main(const struct options *o)
     recording_free(r);
     free(pids);
     return code;
+}
+
+/* py-spy's has no view without what hangs. */
+int dump_main(const struct options *o)
+{
+    return o->as_py_spy ? dump(o) : watchdog_run_apart(dump, o);
 }

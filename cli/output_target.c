@@ -251,7 +251,7 @@ int output_plan(struct output_target *ret, const char *path, const char *format,
         r = check_directory(t.path, err);
     if (r == 0 && !t.in_place)
         r = try_temporary(t.path, err);
-    file_use_opened();
+    file_use_end();
     if (r < 0) {
         output_target_release(&t);
         return r;

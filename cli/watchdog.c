@@ -57,6 +57,7 @@ static struct {
     atomic_bool ended;            /* whether or not END_FD could be written to */
     int (*show)(const void *ctx); /* NULL: a hang is waited for */
     const void *show_ctx;
+    int parent_fd; /* to the parent of watchdog_run_apart(); 0: there is none */
 } dog;
 
 /* Is thread TID of ours in one of STATES? */
@@ -179,14 +180,38 @@ static void read_files(void)
 {
     for (int i = 0; i < FILE_USE_THREADS; i++) {
         struct file_use use = file_use_get(i);
-        bool waits = use.tid && use.count == files[i].use.count &&
+        bool waits = use.tid && *use.path && use.count == files[i].use.count &&
                      is_asleep(use.tid, use.opening ? "DS" : "D");
         files[i].looks = waits ? files[i].looks + 1 : 0;
         files[i].use = use;
     }
 }
 
-/* Returns whether the main thread, which handles signals, waits for a file. */
+/* In how many looks in a row the main thread waited for what no signal interrupts, as memory of a
+ * process, and had not run since the one before.  look_at_end() sees to the sampler's reads. */
+static int main_looks;
+
+static void read_main(void)
+{
+    static uint64_t runs;
+    struct schedstat now = {0};
+    bool same = proc_schedstat(getpid(), getpid(), &now) == 0 && now.runs && now.runs == runs;
+    runs = now.runs;
+    main_looks = same && is_asleep(getpid(), "D") ? main_looks + 1 : 0;
+}
+
+static void print_memory(void)
+{
+    struct text why = {0};
+    text_add(&why, "");
+    add_wait(getpid(), &why);
+    terminal_warn("memory of a process has not been read for %d s: wallspy waits for it%s. Ctrl-C "
+                  "three times ends wallspy.",
+                  FILE_LOOKS * FILE_EVERY * LOOK_MS / MS_PER_S, why.s);
+    text_release(&why);
+}
+
+/* Returns whether the main thread, which handles signals, waits for a file or for memory. */
 static bool look_at_files(void)
 {
     bool main_waits = false;
@@ -195,23 +220,12 @@ static bool look_at_files(void)
             print_server(files[i].use.path);
         main_waits |= files[i].looks && files[i].use.tid == getpid();
     }
-    return main_waits;
+    if (!main_waits && main_looks == FILE_LOOKS)
+        print_memory();
+    return main_waits || main_looks;
 }
 
 /* ---- where nobody waits for a hang ---- */
-
-/* Does the main thread wait for what no signal interrupts, as a process's memory, and has it not
- * run for some looks?  look_at_end() sees to the sampler's reads. */
-static bool main_hangs(void)
-{
-    static uint64_t runs;
-    static int looks;
-    struct schedstat now = {0};
-    bool same = proc_schedstat(getpid(), getpid(), &now) == 0 && now.runs && now.runs == runs;
-    runs = now.runs;
-    looks = same && is_asleep(getpid(), "D") ? looks + 1 : 0;
-    return looks >= HANG_LOOKS - 1;
-}
 
 /* FILE NULL: it is memory that the main thread waits for. */
 static void tell_hang(const struct waited_file *file)
@@ -232,15 +246,26 @@ static void tell_hang(const struct waited_file *file)
     text_release(&what);
 }
 
+/* Who reads what this process has written waits until nobody has its end. */
+static _Noreturn void leave(int code)
+{
+    unsigned char byte = (unsigned char)code;
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        (void)close(fd);
+    if (dog.parent_fd)
+        (void)!write(dog.parent_fd, &byte, sizeof byte);
+    _exit(code);
+}
+
 static void look_at_hang(void)
 {
     int i = 0;
     while (i < FILE_USE_THREADS && files[i].looks < HANG_LOOKS - 1)
         i++;
-    if (!main_hangs() && i == FILE_USE_THREADS)
+    if (main_looks < HANG_LOOKS - 1 && i == FILE_USE_THREADS)
         return;
     tell_hang(i < FILE_USE_THREADS ? &files[i] : NULL);
-    _exit(dog.show(dog.show_ctx));
+    leave(dog.show(dog.show_ctx));
 }
 
 static void *watch(void *unused)
@@ -251,6 +276,7 @@ static void *watch(void *unused)
         look_at_hold();
         if (n % FILE_EVERY == 0) {
             read_files();
+            read_main();
             if (dog.show)
                 look_at_hang();
             main_waits = look_at_files();
@@ -378,6 +404,56 @@ bool watchdog_has_left(void)
 bool watchdog_is_child(void)
 {
     return dog.is_child;
+}
+
+/* ---- the parent that waits for no hang ---- */
+
+static pid_t fork_apart(int fds[2])
+{
+    pid_t parent = getpid();
+    if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
+        return -1;
+    pid_t child = fork();
+    (void)close(fds[child == 0 ? 0 : 1]);
+    if (child == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent)
+            _exit(EXIT_FAILED);
+    } else if (child < 0) {
+        (void)close(fds[0]);
+    }
+    return child;
+}
+
+/* Ends as CHILD does; a core is that of the child alone. */
+static int end_as(pid_t child)
+{
+    int status = 0;
+    if (launch_wait(child, &status) < 0)
+        return EXIT_FAILED;
+    if (WIFSIGNALED(status)) {
+        (void)prctl(PR_SET_DUMPABLE, 0);
+        (void)signal(WTERMSIG(status), SIG_DFL);
+        (void)raise(WTERMSIG(status));
+    }
+    return launch_exit_code(status);
+}
+
+int watchdog_run_apart(int (*body)(const void *ctx), const void *ctx)
+{
+    int fds[2];
+    unsigned char code;
+    pid_t child = fork_apart(fds);
+    if (child == 0)
+        dog.parent_fd = fds[1];
+    if (child <= 0)
+        return body(ctx);
+    struct pollfd ends[] = {{.fd = fds[0], .events = POLLIN},
+                            {.fd = (int)syscall(SYS_pidfd_open, child, 0), .events = POLLIN}};
+    while (poll(ends, sizeof ends / sizeof *ends, -1) < 0 && errno == EINTR)
+        ;
+    bool shown = read(fds[0], &code, sizeof code) == sizeof code;
+    return shown ? code : end_as(child);
 }
 
 /* ---- the waiter ---- */

@@ -27,6 +27,11 @@ void watchdog_end(void);
  * then ends with what SHOW returns.  The sampler's reads of memory are waited for no longer,
  * either: then sampling ends, and what there is is shown. */
 void watchdog_on_hang(int (*show)(const void *ctx), const void *ctx);
+/* Calls BODY with CTX in a child process and returns its exit code; after SHOW has been called
+ * without waiting for the child's end.  A thread that a server of FUSE keeps, which has its request
+ * and does not answer, ends by no signal, and its process with it: fs/fuse/dev.c,
+ * request_wait_answer().  Call it before any thread is started. */
+int watchdog_run_apart(int (*body)(const void *ctx), const void *ctx);
 /* The sampler was asked to end. */
 void watchdog_expect_end(void);
 /* Call it between two pieces of work by the thread that owns the recording.  May return in a child

@@ -1,5 +1,6 @@
 /* A thread that runs code of a file whose server stops answering.
- * Prints "server=PID"; skips where that is not available. */
+ * Prints "server=PID", which takes requests and answers none after SIGUSR1; skips where that is not
+ * available. */
 #include <errno.h>
 #include <stdio.h>
 #include <sys/mman.h>

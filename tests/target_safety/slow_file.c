@@ -43,6 +43,14 @@ static struct fuse_attr attributes(uint64_t node)
     };
 }
 
+static volatile sig_atomic_t silent;
+
+static void be_silent(int signal)
+{
+    (void)signal;
+    silent = 1;
+}
+
 static void serve_one(int fuse, const struct request *r, int ms);
 
 /* For MS, unless the reader is interrupted meanwhile.  What else is asked meanwhile is answered at
@@ -104,12 +112,16 @@ static void serve_one(int fuse, const struct request *r, int ms)
 static void serve(int fuse, int ms, pid_t parent)
 {
     static struct request request;
+    const struct sigaction to_silence = {.sa_handler = be_silent};
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    while (getppid() == parent)
-        if (read(fuse, &request, sizeof request) > 0)
-            serve_one(fuse, &request, ms);
-        else if (errno == ENODEV)
+    (void)sigaction(SIGUSR1, &to_silence, NULL);
+    while (getppid() == parent) {
+        bool asked = read(fuse, &request, sizeof request) > 0;
+        if (!asked && errno == ENODEV)
             break;
+        if (asked && !silent)
+            serve_one(fuse, &request, ms);
+    }
     _exit(0);
 }
 

@@ -6,7 +6,8 @@ enum { SLOW_FILE_BYTES = 8 };
 
 enum { SLOW_FILE_LOOP = 6 }; /* the offset of code that runs for ever */
 
-/* As slow_file_open(); the file keeps its name, and process RET_SERVER serves it. */
+/* As slow_file_open(); the file keeps its name, and process RET_SERVER serves it: until SIGUSR1,
+ * from which on it takes requests and answers none. */
 int slow_file_mount(int ms, int *ret_server);
 /* Opens it for reading; each read returns the same SLOW_FILE_BYTES after MS milliseconds.  The
  * calling process gets a mount namespace of its own.  Call it before threads are started.  Returns
