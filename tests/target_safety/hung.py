@@ -31,6 +31,7 @@ class Hung(HarmTest):
 
     def silence_server(self):
         """It takes requests, and answers none: whoever waits for that ends by no signal."""
+        self.addCleanup(os.kill, self.server, signal.SIGKILL)  # the target closes its file then
         os.kill(self.server, signal.SIGUSR1)
         wait_until_taken(self.server, signal.SIGUSR1)
 
