@@ -37,14 +37,29 @@ static pid_t look(pid_t tid, const struct mapping *of, uint64_t offset)
     return has ? status.tgid : 0;
 }
 
+/* Is there room for another one? */
+static bool make_room(struct shared_owners *o, int64_t now_ns)
+{
+    if (o->n < SHARED_OWNERS_MOST)
+        return true;
+    if (now_ns - o->emptied_ns < LOOK_EVERY_NS)
+        return false;
+    o->n = 0;
+    o->emptied_ns = now_ns;
+    map_clear(&o->known);
+    return true;
+}
+
 pid_t shared_owner_find(struct shared_owners *o, pid_t tid, const struct mapping *of,
                         uint64_t offset)
 {
-    const uint64_t words[] = {(uint64_t)tid, of->inode, of->dev_major, of->dev_minor};
+    const uint64_t words[] = {(uint64_t)tid, of->inode, of->dev_major, of->dev_minor, offset};
     uint64_t key = hash_bytes(words, sizeof words);
     uint64_t at;
     int64_t now_ns = clock_now_ns();
     if (!map_get(&o->known, key, &at)) {
+        if (!make_room(o, now_ns))
+            return 0;
         o->items = array_reserve(o->items, &o->capacity, o->n + 1, sizeof *o->items);
         at = o->n++;
         o->items[at] = (struct shared_owner){.looked_ns = now_ns - LOOK_EVERY_NS};

@@ -2,6 +2,7 @@
  * has the number of its thread, and the process has the file mapped. */
 #pragma once
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/hash.h"
@@ -12,10 +13,13 @@ struct shared_owners {
     struct map known; /* index into ITEMS */
     struct shared_owner *items;
     size_t n, capacity;
+    int64_t emptied_ns;
 };
 /* The process of thread TID that has what is mapped OF, at OFFSET in the file, too; 0: that is no
- * such thread, or it cannot be read.  It is looked for once a second.  TID is one of wallspy's own
- * pid namespace. */
+ * such thread, it cannot be read, or there was no time: a thread is looked for once a second, and at
+ * most SHARED_OWNERS_MOST are in a second, for the words of locks are the program's.  TID is one of
+ * wallspy's own pid namespace. */
+enum { SHARED_OWNERS_MOST = 64 };
 pid_t shared_owner_find(struct shared_owners *o, pid_t tid, const struct mapping *of,
                         uint64_t offset);
 /* Has MAPS the file that is mapped OF, at OFFSET in it? */
