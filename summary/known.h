@@ -51,7 +51,7 @@ enum known_act {
     DOES_ASK_AGAIN,     /* what a wait calls again and again */
     DOES_SLEEP,         /* sleeps because its caller asks for that */
     DOES_RETRY_LOCK,    /* sleeps only to try again for a lock that another connection has */
-    DOES_RETRY_CALL,    /* sleeps only to call again what has failed */
+    DOES_RETRY_CALL,    /* sleeps only to call again what failed, or gave no result */
     DOES_COPY_MESSAGE,  /* what MPI and UCX do for a message while nobody waits */
     DOES_IMPORT,        /* every import in Python has such a frame */
     DOES_LOAD,          /* likewise, and what finds, reads and compiles modules for others */

@@ -182,7 +182,8 @@ static const char *meaning(struct outward w)
     if (wait && opens_fifo(wait))
         return "No process has the other end of this FIFO open: opening it waits for one.";
     if (is_retrys_sleep(start))
-        return "A call has failed, and is made again after that sleep.";
+        return "A call failed there, or did not give what is wanted: it is made again after each "
+               "sleep.";
     if (is_sqlites_sleep(start))
         return "SQLite tries again there: another connection has the database locked.";
     return NULL;

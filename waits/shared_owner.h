@@ -16,9 +16,9 @@ struct shared_owners {
     int64_t emptied_ns;
 };
 /* The process of thread TID that has what is mapped OF, at OFFSET in the file, too; 0: that is no
- * such thread, it cannot be read, or there was no time: a thread is looked for once a second, and at
- * most SHARED_OWNERS_MOST are in a second, for the words of locks are the program's.  TID is one of
- * wallspy's own pid namespace. */
+ * such thread, it cannot be read, or there was no time: a thread is looked for once a second, and
+ * about SHARED_OWNERS_MOST are in a second, for the words of locks are the program's.  TID is one
+ * of wallspy's own pid namespace. */
 enum { SHARED_OWNERS_MOST = 64 };
 pid_t shared_owner_find(struct shared_owners *o, pid_t tid, const struct mapping *of,
                         uint64_t offset);

@@ -69,7 +69,7 @@ def again(library):
     return Situation(f"again-{library}", f"{library} sleeps before it makes a call again",
                      "{programs}/real/retry_call.py {seconds} " + library, "waits",
                      (r"main sleeps \d+% of its time in (price_of|of_\w+) retry_call\.py:\d+ > ",
-                      "A call has failed, and is made again after that sleep"), twin="")
+                      "A call failed there, or did not give what is wanted"), twin="")
 
 
 def real(name, culprit, rule, *words, **more):
