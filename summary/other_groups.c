@@ -62,12 +62,15 @@ static void add_how_it_sleeps(const struct judgement *s, struct thread_group *ot
     }
 }
 
-/* Is OTHER a main thread that only sleeps, or waits for others' end?  It looks after them. */
-static bool looks_after(const struct judgement *s, const struct thread_group *other)
+/* Is OTHER a main thread that only waits for others' end, or, if there are SEVERAL others, sleeps?
+ * It looks after them. */
+static bool looks_after(const struct judgement *s, const struct thread_group *other, bool several)
 {
     if (!other->threads[0]->thread->main || !other->n_paths)
         return false;
     bool joins = call_tree_node(s->g->tree, other->paths[0].node).futex == FUTEX_JOIN;
+    if (!joins && !several)
+        return false;
     int64_t ns = joins ? other->paths[0].ns : other->class_ns[CLASS_SLEEP];
     return share_of(ns, other->wall_ns) >= most_share;
 }
@@ -80,7 +83,7 @@ struct other_groups other_groups_of(const struct judgement *s, const struct thre
     size_t n = other_groups_list(s, group, inside, waits, others, MOST_OTHERS);
     for (size_t i = 0; i < n && n <= MOST_OTHERS; i++) {
         struct other_group one = {.group = others[i]};
-        if ((n > 1 && looks_after(s, one.group)) || !where_of(&one.group->tally, &one.where))
+        if (looks_after(s, one.group, n > 1) || !where_of(&one.group->tally, &one.where))
             continue;
         if (where_share(&one.where) < worth_telling) { /* who else idles */
             where_release(&one.where);

@@ -13,6 +13,7 @@
 #include "summary/rule_doing.h"
 #include "summary/rule_words.h"
 #include "summary/unknown_lock.h"
+#include "summary/work_beside.h"
 
 static const double most_share = 0.95; /* that is as good as all */
 /* Of a thread's time: that two things coincide for less says little of either. */
@@ -522,6 +523,7 @@ void tell_waits(const struct judgement *s, struct finding *f, struct text *words
     if (facts->commands)
         add_commands(s, group, facts->commands, words, f);
     add_starts(s, group, facts->commands, words, f);
+    add_work_beside(s, group, path->node, words, f);
     returns_add_rest(s, group, words);
 }
 

@@ -93,6 +93,38 @@ START_TEST(code_from_a_string_is_the_users_where_the_program_is_one)
 }
 END_TEST
 
+/* ---- beside a wait ---- */
+
+/* Main sleeps 600 of 1,000 ms, and runs and waits for a CPU for the rest. */
+static void judge_rest(const char *runs, int64_t cpu_ms)
+{
+    setup();
+    builder_run(&b, lead, "watch@/src/w.py:1:8 > clock_nanosleep [blocked]", 2400, 0);
+    builder_run(&b, lead, runs, 1600, cpu_ms);
+    judge(4000);
+}
+
+START_TEST(what_runs_beside_a_sleep_is_told)
+{
+    judge_rest("watch@/src/w.py:1:9 > scan@/src/w.py:2:3 > fstatat!libc.so.6", 1600);
+    assert_told(0, "waits",
+                "main sleeps 60% of its time in watch w.py:8 > clock_nanosleep. main runs 40% of "
+                "its time, mainly in scan w.py:3 > fstatat.");
+    teardown();
+    judge_rest("watch@/src/w.py:1:9 > scan@/src/w.py:2:3 > fstatat!libc.so.6", 100);
+    ck_assert(!is_said("main runs"));
+    teardown();
+}
+END_TEST
+
+START_TEST(slow_code_beside_a_sleep_is_told)
+{
+    judge_rest("watch@/src/w.py:1:9 > deepcopy@/usr/lib/python3.11/copy.py:1:2", 1600);
+    assert_told(0, "waits", "copy.deepcopy() runs for 100% of its CPU time: ");
+    teardown();
+}
+END_TEST
+
 static void sleeps(thread_id t, uint64_t n)
 {
     profile_get_thread(b.p, t)->runs[0].weights.events.put_on_cpu = (uint32_t)n;
@@ -136,6 +168,7 @@ START_TEST(who_sleeps_where_it_wakes_all_is_told_whom)
 END_TEST
 
 CHECK_MAIN("findings_cpu", 20, who_sleeps_where_it_wakes_all_is_told_whom,
+           what_runs_beside_a_sleep_is_told, slow_code_beside_a_sleep_is_told,
            collections_at_the_end_are_told_with_what_they_take,
            collections_at_the_end_do_not_stand_for_all_others,
            what_it_waits_for_is_no_place_where_it_computes,
