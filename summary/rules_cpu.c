@@ -1,5 +1,6 @@
 /* Rules about the CPU: why threads wait for one, what the kernel does for them, what they
  * compute. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -155,11 +156,18 @@ static const char *waits_verb(const struct judgement *s, const struct thread_gro
     return group->plural ? "wait" : "waits";
 }
 
-/* "; it waits 40% in ask a.py:9 > recvfrom": in the heaviest of its paths that is a wait. */
+/* "; it is idle 60%", or "; it waits 40% in ask a.py:9 > recvfrom": in the heaviest of its paths
+ * that is a wait. */
 static void add_waits(const struct judgement *s, const struct thread_group *group,
                       struct text *words)
 {
     static const double least_share = 0.2;
+    double idle = share_of(group->class_ns[CLASS_IDLE], group->wall_ns);
+    if (idle >= least_share) {
+        text_addf(words, "; %s idle ", group->plural ? "they are" : "it is");
+        add_percent(words, idle);
+        return;
+    }
     for (size_t i = 0; i < group->n_paths; i++) {
         const struct call_path *path = &group->paths[i];
         double here = share_of(path->ns, group->wall_ns);
@@ -212,6 +220,16 @@ static void add_lifetime(const struct judgement *s, const struct thread_group *g
         text_addf(words, "%s time", possessive(group));
 }
 
+/* What part of GROUP's time is much: who leads in the main thread's place does so by what it does
+ * outside of its waits for work. */
+static double least_computing(const struct judgement *s, const struct thread_group *group)
+{
+    if (group != s->lead || group == groups_main(s->g))
+        return compute_share;
+    int64_t busy_ns = group->wall_ns - group->class_ns[CLASS_IDLE];
+    return fmax(worth_telling, compute_share * share_of(busy_ns, group->wall_ns));
+}
+
 struct compute_facts {
     struct cpu_shortage shortage;
     double ran, waited; /* of the time: for a CPU, as far as that is told */
@@ -228,7 +246,7 @@ void rule_computes(const struct judgement *s, struct thread_group *group, struct
     add_figure(f, "share", facts.ran);
     f->share = facts.ran + waited;
     bool spins = 2 * ran_ns < group->cpu_ns; /* rule_spinning() tells of that */
-    if (f->share < compute_share || !group->n_paths || spins)
+    if (f->share < least_computing(s, group) || !group->n_paths || spins)
         return;
     facts.lockstep = lockstep_of(s, group, group->paths[0].node);
     f->also = facts.lockstep.n ? facts.lockstep.items[0].group->noun : NULL;

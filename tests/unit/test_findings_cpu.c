@@ -125,6 +125,23 @@ START_TEST(slow_code_beside_a_sleep_is_told)
 }
 END_TEST
 
+/* Who does most leads where main sleeps: what it does outside of its waits for work is asked. */
+START_TEST(a_helper_that_leads_computes_beside_its_waits_for_work)
+{
+#define RESULTS "Pool._handle_results@/lib/python3/multiprocessing/pool.py:1:2 > "
+    static const char idle[] = RESULTS "get@/lib/python3/queue.py:1:2 > futex [blocked]";
+    setup();
+    builder_run(&b, lead, "main@/src/w.py:1:8 > clock_nanosleep [blocked]", 4000, 0);
+    thread_id t = builder_thread(&b, 11, "watcher");
+    builder_run(&b, t, idle, 2600, 0);
+    builder_run(&b, t, RESULTS "scan@/src/w.py:2:3", 1400, 1400);
+    judge(4000);
+    assert_told(0, "computes",
+                "watcher computes: it ran 35% of 4.0 s, 35% in scan w.py:3; it is idle 65%.");
+    teardown();
+}
+END_TEST
+
 static void sleeps(thread_id t, uint64_t n)
 {
     profile_get_thread(b.p, t)->runs[0].weights.events.put_on_cpu = (uint32_t)n;
@@ -169,6 +186,7 @@ END_TEST
 
 CHECK_MAIN("findings_cpu", 20, who_sleeps_where_it_wakes_all_is_told_whom,
            what_runs_beside_a_sleep_is_told, slow_code_beside_a_sleep_is_told,
+           a_helper_that_leads_computes_beside_its_waits_for_work,
            collections_at_the_end_are_told_with_what_they_take,
            collections_at_the_end_do_not_stand_for_all_others,
            what_it_waits_for_is_no_place_where_it_computes,
