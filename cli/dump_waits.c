@@ -11,6 +11,7 @@
 #include "summary/futex_kind.h"
 #include "summary/once.h"
 #include "summary/shared_place.h"
+#include "summary/verdict_words.h"
 #include "summary/wait_side.h"
 #include "summary/wait_text.h"
 #include "target/mem.h"
@@ -310,16 +311,13 @@ static void add_holder(const struct dump *d, const struct dump_thread *t, bool n
     const struct blocker *b = &t->side.blocker;
     if (b->kind == BLOCKER_SHARED && b->pid)
         text_addf(out, ", held by process %d (%s)", b->pid, profile_text(d->profile, b->name));
-    if (b->kind != BLOCKER_THREAD && b->kind != BLOCKER_GONE)
+    if (b->kind == BLOCKER_GONE) {
+        text_add(out, ",");
+        verdict_add_owner_gone(out, b->tid);
+    }
+    if (b->kind != BLOCKER_THREAD)
         return;
     text_add(out, ", held by ");
-    if (b->kind == BLOCKER_GONE) {
-        text_addf(out,
-                  "%d, which is not a thread of this process (it has ended, or the lock was "
-                  "inherited by fork)",
-                  b->tid);
-        return;
-    }
     if (b->tid == t->tid)
         text_add(out, "itself");
     else
@@ -432,18 +430,10 @@ static void print_stuck(const struct dump *d, size_t first, struct text *out)
 {
     const struct dump_thread *t = &d->threads[first];
     char *process = dump_thread_process_name(d, t);
-    text_add(out, "  stuck: ");
-    if (*process)
-        text_addf(out, "in %s ", process);
-    if (dump_next_process(d, first) > first + 1)
-        text_add(out, "all threads wait for one another, without a time-out: only a signal can "
-                      "wake them\n");
-    else if (t->futex == FUTEX_LOCK || t->futex == FUTEX_RWLOCK)
-        text_add(out, "the only thread can never get its lock: it holds it already, its owner "
-                      "ended, or it was copied by fork while held\n");
-    else
-        text_add(out, "the process has one thread, and that waits to be woken by another: only a "
-                      "signal can\n");
+    text_addf(out, *process ? "  stuck: in %s: " : "  stuck: ", process);
+    verdict_add_stuck(out, dump_next_process(d, first) - first,
+                      t->futex == FUTEX_LOCK || t->futex == FUTEX_RWLOCK, 0);
+    text_add(out, "\n");
     free(process);
 }
 

@@ -10,6 +10,7 @@
 #include "summary/frame_name.h"
 #include "summary/frame_role.h"
 #include "summary/short_name.h"
+#include "summary/verdict_words.h"
 #include "summary/wait_text.h"
 
 /* ---- what it does ---- */
@@ -130,20 +131,17 @@ static const char *terminal_of(const struct dump *d, const struct dump_thread *t
     return ret;
 }
 
+/* Only the line of the main thread has the way out: it is of the process. */
 static void add_stopped(const struct dump *d, const struct dump_thread *t, bool numbered,
                         struct text *out)
 {
-    const char *terminal = terminal_of(d, t);
-    if (dump_thread_is_of_kind(d, t, WAIT_TRACED)) {
+    bool way_out = numbered && t->tid == t->pid;
+    if (dump_thread_is_of_kind(d, t, WAIT_TRACED))
         text_add(out, "is stopped by its tracer");
-    } else if (terminal) {
-        add_tame(out, "is stopped, as a background job that reads ", terminal, "");
-        text_add(out, ": `fg` in its shell lets it go on");
-    } else {
-        text_add(out, "is stopped by a signal");
-        if (numbered)
-            text_addf(out, ": kill -CONT %d lets it go on", t->pid);
-    }
+    else if (t->state == THREAD_BLOCKED) /* in the freezer */
+        verdict_add_frozen(out, false, way_out);
+    else
+        verdict_add_stopped(out, false, way_out ? t->pid : 0, terminal_of(d, t));
 }
 
 static void add_off_call(const struct dump *d, const struct dump_thread *t, bool numbered,
@@ -171,7 +169,7 @@ void dump_words_state(const struct dump *d, const struct dump_thread *t, bool nu
     else if (io_worker)
         text_add(out, "is an io_uring worker, which has no stack");
     else if (t->state == THREAD_BLOCKED && dump_thread_is_of_kind(d, t, WAIT_FROZEN))
-        text_add(out, "is frozen with its cgroup");
+        add_stopped(d, t, numbered, out);
     else if (t->state == THREAD_BLOCKED)
         add_blocked(d, t, numbered, out);
     else

@@ -9,6 +9,7 @@
 #include "summary/kernel_side.h"
 #include "summary/rule_words.h"
 #include "summary/slow_code.h"
+#include "summary/verdict_words.h"
 #include "summary/where.h"
 
 enum { MAX_CHAIN = 3 };
@@ -76,10 +77,7 @@ static void add_gone(const struct judgement *s, const struct held_wait *w, struc
 {
     text_add(words, " for ");
     wait_side_add_thing(words, s->p, &w->gone);
-    text_addf(words,
-              " held by %d, which is not a thread of this process: it has ended, or the lock was "
-              "inherited by fork",
-              w->gone.blocker.tid);
+    verdict_add_owner_gone(words, w->gone.blocker.tid);
 }
 
 /* From a wait to the one that ends it. */

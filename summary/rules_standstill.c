@@ -12,6 +12,7 @@
 #include "summary/rule_words.h"
 #include "summary/shared_place.h"
 #include "summary/starved_pool.h"
+#include "summary/verdict_words.h"
 #include "summary/wait_text.h"
 
 enum { LEAST_STOPPED_NS = NS_PER_S / 2, MOST_TOLD = 3 };
@@ -132,7 +133,7 @@ static bool is_halted_group(const struct judgement *s, const struct thread_group
     return is_halted(s, group->threads[0]->thread->process, &halted);
 }
 
-/* "All 3 threads of 4711 (python3) are stopped", "sh is stopped in a read of /dev/tty" */
+/* "All 3 threads of 4711 (python3) are stopped", "4711 (sh) is stopped because …" */
 static void add_halted(const struct judgement *s, const struct halted *h, struct text *words)
 {
     const struct profile_process *process = profile_see_process(s->p, h->process);
@@ -144,20 +145,12 @@ static void add_halted(const struct judgement *s, const struct halted *h, struct
     }
     text_addf(words, "%d (", process->pid);
     text_add_tame(words, comm, strlen(comm));
-    text_addf(words, ") %s %s ", h->threads > 1 ? "are" : "is", h->frozen ? "frozen" : "stopped");
-    if (h->frozen) {
-        text_add(words,
-                 "with the cgroup (docker pause, systemctl freeze): docker unpause, systemctl "
-                 "thaw or echo 0 > cgroup.freeze resumes it.");
-    } else if (h->reading) {
-        text_add(words, "in a read of ");
-        text_add_tame(words, h->reading, strlen(h->reading));
-        text_add(words, ", because it is a background job (SIGTTIN): `fg` in its shell lets it "
-                        "read; </dev/null at its start avoids this.");
-    } else {
-        text_addf(words, "by a signal (SIGSTOP, or Ctrl-Z's SIGTSTP): kill -CONT %d resumes it.",
-                  process->pid);
-    }
+    text_add(words, ") ");
+    if (h->frozen)
+        verdict_add_frozen(words, h->threads > 1, true);
+    else
+        verdict_add_stopped(words, h->threads > 1, process->pid, h->reading);
+    text_add(words, ".");
 }
 
 /* Those that a terminal stopped come first: the others of the job are stopped with them. */

@@ -6,6 +6,7 @@
 #include "summary/rule_doing.h"
 #include "summary/rule_words.h"
 #include "summary/starved_pool.h"
+#include "summary/verdict_words.h"
 
 enum { MOST_NAMED = 3 };
 
@@ -106,17 +107,8 @@ void tell_stuck(const struct judgement *s, struct finding *f, struct text *words
 {
     const struct stuck *stuck = &s->facts->stuck;
     (void)f;
-    if (stuck->threads == 1 && is_alone_for_lock(s, stuck)) {
-        text_add(words, "The only thread can never get its lock: it holds it already, its owner "
-                        "ended, or it was copied by fork while held. It has waited for ");
-    } else if (stuck->threads == 1) {
-        text_add(words, "The process has one thread, and that waits to be woken by another, for ");
-    } else {
-        add_all_threads(stuck->threads, words);
-        text_add(words, " wait for one another, without a time-out, for ");
-    }
-    add_time(words, stuck->end_ns - stuck->start_ns);
-    text_addf(words, ": only a signal can wake %s.", stuck->threads == 1 ? "it" : "them");
+    bool for_lock = stuck->threads == 1 && is_alone_for_lock(s, stuck);
+    verdict_add_stuck(words, stuck->threads, for_lock, stuck->end_ns - stuck->start_ns);
     add_groups(s, stuck, words);
     add_fork(s, stuck, words);
     add_starved_pool(s, stuck, words);

@@ -197,8 +197,8 @@ class Text(unittest.TestCase):
             lines = dump(target.pid)
         text = " ".join(" ".join(lines).split())
         self.assertRegex(text, r" owner gone: \d+ heir waits for mutex m \(\S+\), held by \d+, "
-                               r"which is not a thread of this process \(it has ended, or the lock "
-                               r"was inherited by fork\) ")
+                               r"which is not a thread of this process: it has ended, or the lock "
+                               r"was inherited by fork ")
 
     def test_lost_wake_up(self):
         with native("lost", 3) as target:
@@ -206,8 +206,8 @@ class Text(unittest.TestCase):
             (process,) = dump_json(target.pid)["processes"]
             filtered = dump(target.pid, "--thread", "worker-*")
             target.process.terminate()  # it sees no end of its input
-        self.assertIn("look stuck: all threads wait for one another, without a time-out: only a "
-                      "signal can wake them ", text)
+        self.assertIn("look stuck: All 4 threads wait for one another, without a time-out: only a "
+                      "signal can wake them. ", text)
         self.assertIs(process["stuck"], True)
         self.assertNotIn("stuck", "\n".join(filtered))
 

@@ -127,14 +127,18 @@ END_TEST
 
 START_TEST(a_frozen_thread_is_in_no_call)
 {
-    assert_state("main!app > [frozen]", THREAD_BLOCKED, 0, "is frozen with its cgroup");
+    assert_state("main!app > [frozen]", THREAD_BLOCKED, 0,
+                 "is frozen with the cgroup (docker pause, systemctl freeze):\n"
+                 "                  docker unpause, systemctl thaw or echo 0 > cgroup.freeze\n"
+                 "                  resumes it");
 }
 END_TEST
 
 START_TEST(a_stopped_thread_has_the_way_on)
 {
     assert_state("main!app > [stopped]", THREAD_STOPPED, 0,
-                 "is stopped by a signal: kill -CONT 10 lets it go on");
+                 "is stopped by a signal (SIGSTOP, or Ctrl-Z's SIGTSTP): kill\n"
+                 "                  -CONT 10 resumes it");
 }
 END_TEST
 
@@ -149,9 +153,11 @@ START_TEST(a_background_job_that_reads_is_told_another_way)
     add(main, THREAD_STOPPED, 0);
     add(worker, THREAD_STOPPED, 0);
     shown();
-    assert_has("\n10 main           is stopped, as a background job that reads /dev/pts/3: `fg`\n"
-               "                  in its shell lets it go on\n");
-    assert_has("\n11 worker         is stopped, as a background job that reads /dev/pts/3: `fg`\n");
+    assert_has("\n10 main           is stopped because its job reads /dev/pts/3 in the background\n"
+               "                  (SIGTTIN): `fg` in its shell lets it read; </dev/null at its\n"
+               "                  start avoids this\n");
+    assert_has("\n11 worker         is stopped because its job reads /dev/pts/3 in the background\n"
+               "                  (SIGTTIN)\n");
     teardown();
 }
 END_TEST
@@ -380,8 +386,8 @@ START_TEST(an_owner_that_is_gone_is_told)
     add(main, THREAD_BLOCKED, 0);
     shown();
     assert_has("  owner gone: 10 main waits for a mutex (0x7f00…000), held by 99, which is not\n"
-               "            a thread of this process (it has ended, or the lock was inherited\n"
-               "            by fork)\n");
+               "            a thread of this process: it has ended, or the lock was inherited\n"
+               "            by fork\n");
     teardown();
 }
 END_TEST

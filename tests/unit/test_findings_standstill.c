@@ -229,9 +229,8 @@ START_TEST(a_stopped_process_is_told)
     setup();
     builder_stopped(&b, lead, "main!app > read!libc.so.6", "/dev/tty", 6000);
     judge(6000);
-    assert_told(
-        0, "stopped",
-        "10 (app) is stopped in a read of /dev/tty, because it is a background job (SIGTTIN)");
+    assert_told(0, "stopped",
+                "10 (app) is stopped because its job reads /dev/tty in the background (SIGTTIN)");
     ck_assert_uint_eq(found.n_printed, 1);
     teardown();
     setup();
