@@ -118,7 +118,7 @@ static double count_samples(const struct run *run)
     return is_off_cpu(run) ? (double)run->samples : 0;
 }
 
-static uint64_t voluntary_of(const struct profile_thread *t)
+uint64_t events_voluntary(const struct profile_thread *t)
 {
     return t->usage.voluntary > t->own_switches ? t->usage.voluntary - t->own_switches : 0;
 }
@@ -130,7 +130,7 @@ uint64_t events_faults(const struct profile_thread *t)
 
 uint64_t events_switches(const struct profile_thread *t)
 {
-    return voluntary_of(t) + t->usage.involuntary;
+    return events_voluntary(t) + t->usage.involuntary;
 }
 
 void events_scale(struct profile_thread *t)
@@ -145,9 +145,9 @@ void events_scale(struct profile_thread *t)
     t->faults_by_time = by != by_near_faults && by != by_around_faults;
     t->faults_not_sampled = share(t, events_faults(t), by, faults_of);
     by = choose(t, voluntary_weighs);
-    t->switches_not_sampled = share(t, voluntary_of(t), by, switches_of);
+    t->switches_not_sampled = share(t, events_voluntary(t), by, switches_of);
     t->switches_by_time =
-        voluntary_of(t) &&
+        events_voluntary(t) &&
         (by != by_waits || sum_runs(t, by_waits) > MOST_WAITS * sum_runs(t, count_samples));
     by = choose(t, involuntary_weighs);
     t->switches_not_sampled += share(t, t->usage.involuntary, by, switches_of);

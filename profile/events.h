@@ -24,4 +24,6 @@ struct events {
 /* Shares T's totals over its runs: their sums are exact. */
 void events_scale(struct profile_thread *t);
 uint64_t events_faults(const struct profile_thread *t);
-uint64_t events_switches(const struct profile_thread *t); /* without those for wallspy's stops */
+/* Context switches, without those for wallspy's stops: those before which it slept, and all. */
+uint64_t events_voluntary(const struct profile_thread *t);
+uint64_t events_switches(const struct profile_thread *t);

@@ -47,6 +47,7 @@ void loop_see(const struct judgement *s, const struct profile_thread *t, struct 
               struct stalls *stalls)
 {
     uint32_t polling = function_that_polls(s, t);
+    *stalls = stalls_begin(t);
     for (size_t i = 0; i < t->n_runs && !t->n_folded; i++) {
         const struct run *run = &t->runs[i];
         const char *kind = poll_of(s, run);
@@ -66,18 +67,30 @@ void loop_see(const struct judgement *s, const struct profile_thread *t, struct 
 static int64_t idle_ns_of(const struct judgement *s, const struct profile_thread *t)
 {
     struct loop loop = {.kind = NULL};
-    struct stalls stalls = {.n = 0};
+    struct stalls stalls;
     loop_see(s, t, &loop, &stalls);
     stalls_release(&stalls);
     return loop.idle_ns;
 }
 
+/* Does T sleep once a tick or more often?  Samples may find it awake each time, on busy CPUs. */
+static bool sleeps_often(const struct profile_thread *t)
+{
+    uint64_t samples = 0;
+    for (size_t i = 0; i < t->n_runs; i++)
+        samples += t->runs[i].samples;
+    return events_voluntary(t) >= samples;
+}
+
 bool loop_never_idles(const struct judgement *s, const struct thread_group *group)
 {
     int64_t idle_ns = 0;
-    for (size_t i = 0; i < group->n; i++)
+    bool often = false;
+    for (size_t i = 0; i < group->n; i++) {
         idle_ns += idle_ns_of(s, group->threads[i]->thread);
-    return share_of(idle_ns, group->wall_ns) < loop_idle_share;
+        often |= sleeps_often(group->threads[i]->thread);
+    }
+    return share_of(idle_ns, group->wall_ns) < loop_idle_share && !often;
 }
 
 /* ---- a loop that never waits ---- */
@@ -148,7 +161,7 @@ bool loop_is_always_ready(const struct judgement *s, const struct thread_summary
     enum { LEAST_TIMES = 10 };
     int64_t idle_ns = polls->kind ? idle_ns_of(s, t->thread) : polls->waits_ns;
     return polls->polls >= LEAST_TIMES && share_of(polls->poll_ns, t->wall_ns) >= ready_share &&
-           share_of(idle_ns, t->wall_ns) < loop_idle_share;
+           share_of(idle_ns, t->wall_ns) < loop_idle_share && !sleeps_often(t->thread);
 }
 
 bool loop_is_ready_of(const struct judgement *s, const struct thread_group *group)

@@ -96,7 +96,7 @@ static struct stalls stalls_of(const struct judgement *s, const struct returns *
                                const struct profile_thread *thread, struct return_sums *sums)
 {
     static const unsigned clients = 1U << BLOCKER_CLIENT | 1U << BLOCKER_LISTENER;
-    struct stalls stalls = {.n = 0};
+    struct stalls stalls = stalls_begin(thread);
     for (size_t i = 0; i < thread->n_runs && !thread->n_folded; i++) {
         const struct run *run = &thread->runs[i];
         if (!is_there(s, r, run)) {

@@ -1,6 +1,22 @@
 #include "summary/stalls.h"
 
+#include "base/share.h"
+
 enum { MISSED_NS = 30 * NS_PER_MS }; /* in a longer time without a sample it may well have come */
+
+struct stalls stalls_begin(const struct profile_thread *t)
+{
+    int64_t slept = (int64_t)events_voluntary(t);
+    int64_t put_on_cpu = 0;
+    for (size_t i = 0; i < t->n_runs; i++) {
+        const struct run *run = &t->runs[i];
+        if (run->state == RUN_BLOCKED)
+            slept -= run->weights.events.put_on_cpu;
+        else
+            put_on_cpu += run->weights.events.put_on_cpu;
+    }
+    return (struct stalls){.slept = slept > 0 ? share_of(slept, put_on_cpu) : 0};
+}
 
 void stalls_add_away(struct stalls *s, const struct run *run)
 {
@@ -11,6 +27,8 @@ void stalls_add_away(struct stalls *s, const struct run *run)
     }
     now->samples += run->state == RUN_MISSED ? 0 : run->samples;
     now->runqueue_ns += run->state == RUN_RUNNABLE ? run->weights.wall_ns : 0;
+    now->put_on_cpu += run->weights.events.put_on_cpu;
+    now->blocks |= run->state == RUN_BLOCKED;
     bool just_wakes = run->at.stack.ix == s->home.ix; /* waits for a CPU, mostly */
     if (!s->began || run->state == RUN_MISSED || just_wakes)
         return;
@@ -18,11 +36,19 @@ void stalls_add_away(struct stalls *s, const struct run *run)
     s->samples_open += run->samples;
 }
 
+/* Has it slept once a tick or more often, and nowhere else as far as was seen?  Then it was there
+ * between any two samples, for less time than samples need to find it. */
+static bool has_been_back(const struct stalls *s, const struct stall *now)
+{
+    return !now->blocks && s->slept * (double)now->put_on_cpu >= (double)now->samples;
+}
+
 static void end_stall(struct stalls *s, const struct run *run)
 {
     struct stall now = s->now;
     now.end_ns = run->start_ns;
-    if (now.samples && now.start_ns < now.end_ns && stall_ns(&now) > stall_ns(&s->longest))
+    if (now.samples && now.start_ns < now.end_ns && stall_ns(&now) > stall_ns(&s->longest) &&
+        !has_been_back(s, &now))
         s->longest = now;
     s->n = s->away.n;
     s->samples = s->samples_open;

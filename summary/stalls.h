@@ -13,10 +13,15 @@ enum {
 struct stall {
     int64_t start_ns, end_ns, runqueue_ns;
     uint64_t samples;
+    uint64_t put_on_cpu; /* how often it was, by the kernel's count */
+    bool blocks;         /* a sample found it in another wait */
 };
-/* Zero-initialise.  Time before it was there first, and after it was there last, is no part of it:
- * that may have other reasons. */
+/* Time before it was there first, and after it was there last, is no part of it: that may have
+ * other reasons. */
 struct stalls {
+    /* Where samples find the thread awake: before what part of the times that it was put on a CPU
+     * it had slept, by the kernel's counts. */
+    double slept;
     struct stall longest;  /* the longest time away */
     struct intervals away; /* when it did something else, with what may be the end */
     size_t n;              /* of AWAY, without that */
@@ -27,6 +32,7 @@ struct stalls {
     stack_id home; /* where it was last */
     bool began;
 };
+struct stalls stalls_begin(const struct profile_thread *t);
 /* RUN, the thread's next one, is away from it. */
 void stalls_add_away(struct stalls *s, const struct run *run);
 /* RUN, the thread's next one, is there; or, not HOME, it waits for its turn to be there. */

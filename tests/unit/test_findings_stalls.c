@@ -126,6 +126,32 @@ START_TEST(what_a_request_stalls_in_is_told)
 }
 END_TEST
 
+/* By the kernel's counts main slept SLEPT times a tick while samples found it awake. */
+static void sleep_between_samples(unsigned slept)
+{
+    struct profile_thread *t = profile_get_thread(b.p, lead);
+    t->usage = (struct profile_usage){.over_ns = 4000L * NS_PER_MS, .involuntary = 3000};
+    for (size_t i = 0; i < t->n_runs; i++) {
+        struct run *run = &t->runs[i];
+        run->weights.events.put_on_cpu = (uint32_t)run->samples * (slept + 5); /* preempted, too */
+        bool blocked = run->state == RUN_BLOCKED;
+        t->usage.voluntary += blocked ? run->weights.events.put_on_cpu : slept * run->samples;
+    }
+}
+
+START_TEST(who_sleeps_between_any_two_samples_does_not_stall)
+{
+    for (unsigned slept = 0; slept <= 14; slept += 14) {
+        setup();
+        wait_and_work(waits, handles, "serve@/src/a.py:1:3 > report@/src/a.py:7:8", 150);
+        sleep_between_samples(slept);
+        judge(ROUNDS * ROUND_MS + 160L);
+        ck_assert_int_eq(is_said("Longest stall: 160 ms in report a.py:8."), slept == 0);
+        teardown();
+    }
+}
+END_TEST
+
 /* The holder is named, with what it does in that very time.  Before, main is nowhere known for a
  * moment. */
 static void judge_held(enum wait_thing thing, const char *stack, const char *words)
@@ -350,7 +376,8 @@ START_TEST(a_wait_for_a_result_is_none_for_requests)
 END_TEST
 
 CHECK_MAIN("findings_stalls", 20, a_pause_of_the_collector_is_told_with_what_helps,
-           who_ran_does_not_wait, who_waits_for_a_program_that_it_started_is_no_server,
+           who_sleeps_between_any_two_samples_does_not_stall, who_ran_does_not_wait,
+           who_waits_for_a_program_that_it_started_is_no_server,
            one_pause_among_unseen_requests_is_told, a_stall_has_the_meaning_of_its_wait,
            what_a_request_stalls_in_is_told, a_pause_between_rests_is_told,
            a_short_pause_of_an_event_loop_is_told, one_of_several_loops_stalls,

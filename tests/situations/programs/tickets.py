@@ -22,7 +22,7 @@ def add_up_price():
 
 def print_ticket():
     dots = 1
-    for line in range(10000):
+    for line in range(60000):
         dots = dots * 31 % 65521 + line
     return dots
 
