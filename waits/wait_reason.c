@@ -5,6 +5,7 @@
 #include "arch/syscalls.h"
 #include "target/freezer.h"
 #include "target/proc.h"
+#include "waits/descriptor.h"
 
 enum { MAX_FILES = 1000 };
 
@@ -42,7 +43,15 @@ static void by_folder(struct text *path)
     text_add(path, "…");
 }
 
-static struct wait wait_in_call(struct profile *p, const struct sample_message *m,
+/* A FIFO's link is a path, as a file's.  Who has its other end is looked up of long waits only. */
+static bool is_of_fifo(pid_t pid, const struct snapshot *s)
+{
+    struct descriptor_file file;
+    return syscall_takes_fd(s->syscall) && descriptor_find_file(pid, s->syscall_args[0], &file) &&
+           file.fifo;
+}
+
+static struct wait wait_in_call(struct profile *p, pid_t pid, const struct sample_message *m,
                                 struct name_limiter *files)
 {
     const struct snapshot *s = &m->snapshot;
@@ -55,7 +64,10 @@ static struct wait wait_in_call(struct profile *p, const struct sample_message *
         text_addf(&text, "syscall %lld", (long long)s->syscall);
     wait.call = profile_string(p, text.s);
     wait_object(m, &text);
-    if (text.len && text.s[0] == '/' && !wait_is_device(text.s)) /* devices are few */
+    bool file = text.len && text.s[0] == '/' && !wait_is_device(text.s);
+    if (file && is_of_fifo(pid, s))
+        wait.side.thing = THING_PIPE;
+    if (file) /* devices are few */
         name_limiter_limit(files, &text, MAX_FILES, by_folder);
     if (text.len)
         wait.object = profile_string(p, text.s);
@@ -122,16 +134,16 @@ struct wait wait_reason_blocked(struct profile *p, const struct wait_sample *s,
         return (struct wait){.kind = WAIT_GIL};
     if (s->m->snapshot.syscall < 0)
         return outside_of_calls(p, s->target.pid, s->m);
-    return wait_in_call(p, s->m, files);
+    return wait_in_call(p, s->target.pid, s->m, files);
 }
 
 /* A read of a terminal by a job in the background stops it. */
-static struct wait stopped(struct profile *p, const struct sample_message *m,
+static struct wait stopped(struct profile *p, pid_t pid, const struct sample_message *m,
                            struct name_limiter *files)
 {
     struct wait wait = {0};
     if (m->snapshot.syscall >= 0)
-        wait = wait_in_call(p, m, files);
+        wait = wait_in_call(p, pid, m, files);
     wait.kind = WAIT_STOPPED;
     return wait;
 }
@@ -145,7 +157,7 @@ struct wait wait_reason(struct profile *p, const struct wait_sample *s, struct n
         return (struct wait){.kind = WAIT_IO_WORKER};
     switch (m->snapshot.state) {
     case THREAD_STOPPED:
-        return stopped(p, m, files);
+        return stopped(p, s->target.pid, m, files);
     case THREAD_RUNNABLE:
         return (struct wait){.kind = WAIT_CPU};
     case THREAD_BLOCKED:

@@ -1,14 +1,21 @@
 #include "waits/wait_reason.h"
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
+#include "base/alloc.h"
 #include "summary/wait_text.h"
 #include "tests/support/check_main.h"
 
 static struct profile *profile;
 static struct name_limiter files;
+
+static uint64_t read_fd; /* of this process */
 
 /* What a thread that waits in a read of LINK shows. */
 static const char *words_of_read(const char *link)
@@ -16,11 +23,14 @@ static const char *words_of_read(const char *link)
     struct {
         struct sample_message m;
         char link[64];
-    } waits = {{.snapshot = {.state = THREAD_BLOCKED, .syscall = SYS_read}}, ""};
+    } waits = {
+        {.snapshot = {.state = THREAD_BLOCKED, .syscall = SYS_read, .syscall_args = {read_fd}}},
+        ""};
     (void)snprintf(waits.link, sizeof waits.link, "%s", link);
     waits.m.wait_object_offset = sizeof waits.m;
     waits.m.wait_object_bytes = (uint32_t)strlen(waits.link);
-    const struct wait_sample sample = {.m = &waits.m, .gil = {.gil = PY_GIL_ABSENT}};
+    const struct wait_sample sample = {
+        .m = &waits.m, .target = {.pid = getpid()}, .gil = {.gil = PY_GIL_ABSENT}};
     struct wait wait = wait_reason(profile, &sample, &files);
     static char words[128];
     struct text text = {0};
@@ -39,6 +49,26 @@ START_TEST(what_is_waited_for_is_named)
     ck_assert_str_eq(words_of_read("socket:[7]"), "read socket [blocked]");
     ck_assert_str_eq(words_of_read("anon_inode:[eventfd]"), "read eventfd [blocked]");
     ck_assert_str_eq(words_of_read("anon_inode:inotify"), "read inotify [blocked]");
+    name_limiter_release(&files);
+    profile_free(profile);
+}
+END_TEST
+
+START_TEST(a_fifo_is_a_pipe_also_where_its_other_end_is_unknown)
+{
+    char path[] = "/tmp/wallspy-fifo-XXXXXX";
+    profile = profile_new(0);
+    ck_assert_ptr_nonnull(mkdtemp(path));
+    char *fifo = xasprintf("%s/box", path);
+    char *wanted = xasprintf("read pipe %s [blocked]", fifo);
+    ck_assert_int_eq(mkfifo(fifo, 0600), 0);
+    read_fd = (uint64_t)open(fifo, O_RDWR);
+    ck_assert_str_eq(words_of_read(fifo), wanted);
+    ck_assert_int_eq(close((int)read_fd), 0);
+    read_fd = 0;
+    ck_assert_int_eq(unlink(fifo) | rmdir(path), 0);
+    free(wanted);
+    free(fifo);
     name_limiter_release(&files);
     profile_free(profile);
 }
@@ -86,5 +116,6 @@ START_TEST(files_are_named_up_to_a_thousand_and_devices_always)
 }
 END_TEST
 
-CHECK_MAIN("wait_reason", 20, what_is_waited_for_is_named, who_polls_nothing_sleeps,
+CHECK_MAIN("wait_reason", 20, what_is_waited_for_is_named,
+           a_fifo_is_a_pipe_also_where_its_other_end_is_unknown, who_polls_nothing_sleeps,
            files_are_named_up_to_a_thousand_and_devices_always)
