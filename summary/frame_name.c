@@ -34,12 +34,26 @@ static size_t length_before_arguments(const char *name, size_t len)
     return at > 2 && strncmp(name + at - 2, "::", 2) == 0 ? at - 2 : at;
 }
 
-/* Returns where PART, LEN bytes, ends at the beginning of NAME; NULL: it is not there.  Rust writes
- * "<a::Thread>::run". */
+/* Where the arguments of a template end that NAME begins with: behind "<A, B<C> >". */
+static const char *after_arguments(const char *name)
+{
+    size_t depth = 0;
+    const char *at = name;
+    do {
+        depth += *at == '<';
+        depth -= *at == '>' && at[-1] != '-';
+    } while (depth && *++at);
+    return depth ? name : at + 1;
+}
+
+/* Returns where PART, LEN bytes, ends at the beginning of NAME; NULL: it is not there.  C++ writes
+ * "vector<int>::size", Rust "<a::Thread>::run". */
 static const char *after_part(const char *name, const char *part, size_t len)
 {
     for (size_t i = 0; i < len; i++, name++) {
-        if (*name == '>' && part[i] == ':')
+        if (*name == '<' && part[i] == ':')
+            name = after_arguments(name);
+        else if (*name == '>' && part[i] == ':')
             name++;
         if (*name != part[i])
             return NULL;

@@ -1,6 +1,5 @@
-/* What wallspy knows of others' code: the rows of known.def, and those that a user adds
- * (docs/known.md).  A row is of a function, and says what that is.  Each frame is looked up once,
- * when the view shows it. */
+/* What wallspy knows of others' code: the rows of known.def, and those of users (docs/known.md).  A
+ * row says what a function is.  The view looks each frame up once. */
 #pragma once
 
 #include <stdbool.h>
@@ -66,10 +65,11 @@ enum known_act {
     DOES_BEGIN_REQUEST,  /* begins what is done for a client */
     DOES_RUN_OTHERS,     /* a program that runs others' code: what a script of bin/ starts */
     DOES_RUN_CELL,       /* runs what the user typed, in a loop that has nothing else to do */
+    DOES_BE_INLINED,     /* is so small that a compiler inlines it, if it optimises */
     DOES_KINDS,
 };
 /* Rows of slow code are bits; so many of them may be the user's. */
-enum { KNOWN_MOST_SLOW = 128, KNOWN_MOST_SLOW_ADDED = 16 };
+enum { KNOWN_MOST_SLOW = 192, KNOWN_MOST_SLOW_ADDED = 16 };
 enum known_match {
     MATCH_NAME,   /* as in frame_name_has(), of libc without its prefixes */
     MATCH_ANY,    /* "*" */

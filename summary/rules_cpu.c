@@ -253,6 +253,19 @@ void rule_computes(const struct judgement *s, struct thread_group *group, struct
     finding_applies(f, &facts, sizeof facts);
 }
 
+/* Its allocator tells: most of its checks are no functions. */
+static void add_sanitizer(const struct judgement *s, const struct thread_group *group,
+                          struct text *words)
+{
+    const process_id process = group->threads[0]->thread->process;
+    const char *allocator = profile_text(s->p, profile_see_process(s->p, process)->allocator);
+    if (strstr(allocator, "Sanitizer"))
+        text_addf(words,
+                  " The program was built with %s (-fsanitize), which slows it down: measure a "
+                  "build without it.",
+                  allocator);
+}
+
 void tell_computes(const struct judgement *s, struct finding *f, struct text *words)
 {
     struct thread_group *group = f->group;
@@ -274,6 +287,8 @@ void tell_computes(const struct judgement *s, struct finding *f, struct text *wo
     } else {
         add_slow_code(&known, group, group->plural ? "their CPU time" : "its CPU time", words, f);
     }
+    if (!known.row)
+        add_sanitizer(s, group, words);
     lockstep_add(&facts->lockstep, group, words);
     add_kept_loop(s, group, group->paths[0].node, words);
 }

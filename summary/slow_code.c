@@ -16,7 +16,7 @@ static const double small_bytes = 512;  /* a buffer of a page has many of them *
 /* Only the library's own file: others have a statistics.py or a yaml/scanner.py, too. */
 static bool is_of(const struct shown_frame *f, const char *path, const struct known_row *row)
 {
-    if (!known_is_of(row, f))
+    if (!known_is_of(row, f) || (f->inlined && row->does >> DOES_BE_INLINED & 1))
         return false;
     return row->place == IN_PYTHON ? path && str_eq(path, row->in)
                                    : frame_role(f, false) != ROLE_OWN;
@@ -51,11 +51,25 @@ static struct slow_frame look_at(const struct slow_code *all, const struct shown
     for (size_t i = 0; i < all->n_rows; i++) {
         const struct known_row *row = all->rows[i];
         if (is_of(f, path, row))
-            add(&ret.rows, i);
+            add(&ret.rows, all->first[i]);
         if (loads || (python && row->unless && path_ends(f->file, row->unless)))
-            add(&ret.unless, i);
+            add(&ret.unless, all->first[i]);
     }
     return ret;
+}
+
+static bool say_the_same(const struct known_row *a, const struct known_row *b)
+{
+    return str_eq(a->slow, b->slow) && str_eq(a->remedy, b->remedy);
+}
+
+static void add_row(struct slow_code *all, const struct known_row *row)
+{
+    size_t first = 0;
+    while (first < all->n_rows && !say_the_same(all->rows[first], row))
+        first++;
+    all->first[all->n_rows] = first;
+    all->rows[all->n_rows++] = row;
 }
 
 void slow_code_init(struct slow_code *all, const struct view *v)
@@ -65,7 +79,7 @@ void slow_code_init(struct slow_code *all, const struct view *v)
     *all = (struct slow_code){.n = view_frame_count(v)};
     for (size_t i = 0; i < t->n && all->n_rows < KNOWN_MOST_SLOW; i++)
         if (t->rows[i].is >> KNOWN_SLOW & 1)
-            all->rows[all->n_rows++] = &t->rows[i];
+            add_row(all, &t->rows[i]);
     all->items = xcalloc(all->n + (size_t)1, sizeof *all->items);
     for (uint32_t id = 1; id <= all->n; id++) {
         all->items[id] = look_at(all, view_frame(v, id));

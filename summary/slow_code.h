@@ -8,12 +8,14 @@ enum { SLOW_WORDS = KNOWN_MOST_SLOW / 64 };
 struct slow_set { /* of rows, bit by bit */
     uint64_t words[SLOW_WORDS];
 };
-/* Of a frame: the rows that it is of, and those that no stack with it is of. */
+/* Of a frame: the rows that it is of, and those that no stack with it is of.  The first row stands
+ * for all that say the same. */
 struct slow_frame {
     struct slow_set rows, unless;
 };
 struct slow_code {
     const struct known_row *rows[KNOWN_MOST_SLOW];
+    size_t first[KNOWN_MOST_SLOW]; /* of those that say the same, the first */
     size_t n_rows;
     struct slow_frame *items; /* by the frame's id */
     uint32_t n;

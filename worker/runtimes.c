@@ -9,10 +9,11 @@ static const struct library {
     const char *file, *name;
     bool allocator; /* false: an OpenMP runtime */
 } libraries[] = {
-    {"libjemalloc.so", "jemalloc", true}, {"libtcmalloc", "tcmalloc", true},
-    {"libmimalloc", "mimalloc", true},    {"libgomp", "libgomp", false},
-    {"libiomp5", "libiomp5", false},      {"libomp.so", "libomp", false},
-    {"libomp5.so", "libomp", false},      {"libomp-", "libomp", false},
+    {"libjemalloc.so", "jemalloc", true},    {"libtcmalloc", "tcmalloc", true},
+    {"libmimalloc", "mimalloc", true},       {"libasan.so", "AddressSanitizer", true},
+    {"libtsan.so", "ThreadSanitizer", true}, {"libgomp", "libgomp", false},
+    {"libiomp5", "libiomp5", false},         {"libomp.so", "libomp", false},
+    {"libomp5.so", "libomp", false},         {"libomp-", "libomp", false},
 };
 
 static const struct library *library_of(const char *path)

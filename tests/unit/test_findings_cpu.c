@@ -93,6 +93,20 @@ START_TEST(code_from_a_string_is_the_users_where_the_program_is_one)
 }
 END_TEST
 
+START_TEST(a_sanitizer_is_told)
+{
+    for (int sanitized = 0; sanitized <= 1; sanitized++) {
+        setup();
+        builder_run(&b, lead, "parse!batch", 4000, 4000);
+        profile_get_process(b.p, b.process)->allocator =
+            profile_string(b.p, sanitized ? "AddressSanitizer" : "glibc");
+        judge(4000);
+        ck_assert(is_said("built with AddressSanitizer (-fsanitize)") == sanitized);
+        teardown();
+    }
+}
+END_TEST
+
 /* ---- beside a wait ---- */
 
 /* Main sleeps 600 of 1,000 ms, and runs and waits for a CPU for the rest. */
@@ -184,7 +198,7 @@ START_TEST(who_sleeps_where_it_wakes_all_is_told_whom)
 }
 END_TEST
 
-CHECK_MAIN("findings_cpu", 20, who_sleeps_where_it_wakes_all_is_told_whom,
+CHECK_MAIN("findings_cpu", 20, who_sleeps_where_it_wakes_all_is_told_whom, a_sanitizer_is_told,
            what_runs_beside_a_sleep_is_told, slow_code_beside_a_sleep_is_told,
            a_helper_that_leads_computes_beside_its_waits_for_work,
            collections_at_the_end_are_told_with_what_they_take,

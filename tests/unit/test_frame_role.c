@@ -170,6 +170,9 @@ START_TEST(components_of_names_are_found)
     ck_assert(frame_name_has("<rayon::Sleep>::sleep::<<a::B>::c::{closure#0}>", "Sleep::sleep"));
     ck_assert(frame_name_has("arrow::run<std::vector<int>, &f>", "run"));
     ck_assert(frame_name_has("a::operator->", "operator->"));
+    ck_assert(frame_name_has("std::vector<int, std::allocator<int> >::size", "vector::size"));
+    ck_assert(frame_name_has("a<(b)->c>::f", "a::f"));
+    ck_assert(!frame_name_has("a<b::f", "a::f"));
     ck_assert(!frame_name_has("a::f<b::run>", "run"));
     ck_assert(!frame_name_has("<a::run>", "run"));
     ck_assert(frame_name_has("tokio::runtime::park::Inner::park", "tokio::runtime::park*"));

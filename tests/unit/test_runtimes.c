@@ -38,6 +38,7 @@ START_TEST(allocators_and_openmp_are_known_by_their_files)
 {
     assert_found("/usr/bin/app /lib/x86_64-linux-gnu/libc.so.6", "", "glibc", "");
     assert_found("/lib/libc.so.6 /usr/lib/libjemalloc.so.2", "", "jemalloc", "");
+    assert_found("/usr/lib/libasan.so.8.0.0 /lib/libc.so.6", "", "AddressSanitizer", "");
     assert_found("/lib/libc.so.6 /usr/lib/libjemalloc.so.2",
                  "LD_PRELOAD=/usr/lib/libjemalloc.so.2 OMP_NUM_THREADS=2", "jemalloc (preloaded)",
                  "");
