@@ -7,6 +7,7 @@
 #include "summary/known.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
+#include "summary/slow_code.h"
 
 static const double faults_share = 0.05;       /* of the time, for the kernel's work for them */
 static const double fault_system_share = 0.25; /* of CPU time */
@@ -251,6 +252,8 @@ void tell_page_faults(const struct judgement *s, struct finding *f, struct text 
     }
     text_add(words, ". ");
     add_system(group, facts->system, words);
+    const struct slow_part known = slow_code_of(s, group);
+    add_slow_code(&known, group, group->plural ? "their CPU time" : "its CPU time", words, f);
     add_returning(s, group, words);
     add_forks(s, group, words, f);
 }

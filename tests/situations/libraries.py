@@ -41,11 +41,42 @@ SLOW = {
     "jax_shapes": r"JAX compiles there",
     "torch_shapes": r"torch\.compile\(\) compiles there",
     "triton_kernels": r"Triton compiles kernels",
+    "encodings": r"The encoding of bytes is guessed",
+    "detects": r"The encoding of bytes is guessed",
+    "relations": r"SQLAlchemy loads a relationship of one object",
+    "foreign_keys": r"Django loads a related object",
+    "fonts": r"matplotlib looks at all fonts",
+    "distributions": r"pkg_resources looks at all installed packages",
+    "workbooks": r"openpyxl loads whole workbooks",
+    "sparse": r"Elements of a sparse matrix in rows or columns are set",
+    "cells": r"pandas' loc, iloc and at run",
+    "concats": r"pandas\.concat\(\) copies",
+    "tuples": r"namedtuple\(\) makes classes",
+    "bars": r"tqdm draws its bar",
+    "records": r"logging makes and writes records",
+    "traces": r"traceback reads stacks",
+    "csvs": r"pandas reads CSV in Python",
+    "groups": r"groupby\(\)\.apply\(\) runs",
+    "numbers": r"numpy\.genfromtxt\(\) reads in Python",
+    "statements": r"SQLAlchemy compiles SQL",
+    "answers": r"FastAPI encodes an answer in Python",
+    "protobufs": r"protobuf works without C",
+    "messages": r"msgpack works without C",
+    "replies": r"redis reads answers in Python",
+    "heads": r"h11 reads HTTP in Python",
+    "signatures_of_rsa": r"rsa computes in Python",
+    "signatures_of_ecdsa": r"ecdsa computes in Python",
+    "documents_of_toml": r"tomlkit reads in Python",
+    "likenesses": r"difflib compares in Python",
+    "covered": r"coverage follows each line",
+    "profiled": r"cProfile follows each call",
 }
 # By which rules, where it is not what main computes.
-SAID_BY = {"forks": "page_faults", "jax_shapes": "waits.*", "torch_shapes": "waits.*"}
+SAID_BY = {"forks": "page_faults", "concats": "page_faults", "jax_shapes": "waits.*",
+           "torch_shapes": "waits.*"}
 # Where, if not in slow(): torch waits for the compiler in the module that it has made.
 PLACES = {"torch_shapes": (r"AsyncCompile\.wait|Future\.result",)}
+PLACE = (r"\b(slow|count|fill|write|parse|ask|add|add_up|quick) slow(_packages|_fallbacks)?\.py",)
 # What else their way out costs.
 TWINS_SAY = ("gil", "gc", "page_faults", "uneven", "spinning")
 
@@ -53,7 +84,7 @@ TWINS_SAY = ("gil", "gc", "page_faults", "uneven", "spinning")
 def slow(kind, says):
     return Situation(f"slow-{kind.replace('_', '-')}", f"slow code: {says}",
                      "{programs}/real/slow.py {seconds} " + kind, SAID_BY.get(kind, "computes"),
-                     PLACES.get(kind, (r"\bslow slow\.py",)) + (says,), twin_says=TWINS_SAY)
+                     PLACES.get(kind, PLACE) + (says,), twin_says=TWINS_SAY)
 
 
 def pool(library, words):
@@ -70,6 +101,14 @@ def again(library):
                      "{programs}/real/retry_call.py {seconds} " + library, "waits",
                      (r"main sleeps \d+% of its time in (price_of|of_\w+) retry_call\.py:\d+ > ",
                       "A call failed there, or did not give what is wanted"), twin="")
+
+
+def silent(service, words):
+    """SERVICE, which a library asks first, does not answer."""
+    return Situation(f"silent-{service}", f"a library waits for its {service}",
+                     "{programs}/real/silent_service.py {seconds} " + service, "waits",
+                     (r"main waits \d+% of its time in (load_prices|of_\w+) silent_service\.py",
+                      words), twin="")
 
 
 def real(name, culprit, rule, *words, **more):
@@ -169,6 +208,8 @@ LIBRARIES = [slow(kind, says) for kind, says in SLOW.items()] + [
     real("tls-client", "main waits for a TLS server", "waits.*", r"ask_rate tls_client\.py",
          r"SSLSocket\.(read|recv) ", not_words=("BIO_read", "_ssl")),
     real_healthy("java-app"),
+    silent("metadata", r"botocore asks EC2's metadata service for credentials there"),
+    silent("hub", r"The Hugging Face Hub is asked there; HF_HUB_OFFLINE=1"),
     real("watchdog-poll", "PollingObserver looks at 6000 files again and again", "computes",
          r"EventEmitter\.run computes: it ran \d+%.*it is idle \d+%",
          "watchdog's PollingObserver looks at each file"),

@@ -56,6 +56,34 @@ START_TEST(what_is_known_to_be_slow_is_told)
         {STEP "_ProtocolMeta.__instancecheck__" LIB("typing.py"), "a base class takes one look"},
         {"step!app > draw!app > rand!libc.so.6", "rand() runs for 75% of its CPU time: it takes"},
         {"step!app > count!app > ___pthread_mutex_lock!libc.so.6", "hold one for several steps"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_known(cases[i].stack, 3000, cases[i].words);
+}
+END_TEST
+
+START_TEST(what_is_known_to_be_slow_of_packages_is_told)
+{
+    static const struct {
+        const char *stack, *words;
+    } cases[] = {
+        {STEP "text" LIB("site-packages/requests/models.py") " > from_bytes" LIB(
+             "site-packages/charset_normalizer/api.py"),
+         "set response.encoding"},
+        {STEP "LazyLoader._emit_lazyload" LIB("site-packages/sqlalchemy/orm/strategies.py"),
+         "options(selectinload(…)) loads those of all objects"},
+        {STEP "ForwardManyToOneDescriptor.get_object" LIB(
+             "site-packages/django/db/models/fields/related_descriptors.py"),
+         "select_related() loads those"},
+        {STEP "snapshot" LIB("site-packages/watchdog/utils/dirsnapshot.py"),
+         "the kernel tells Obs"},
+        {STEP "_log" LIB("logging/__init__.py") " > write!libc.so.6",
+         "none is made below the level"},
+        {"step!app > std::vector<double, std::allocator<double> >::operator[]!app",
+         "-O2 (CMAKE_BUILD_TYPE=Release) inlines them"},
+        {"step!app > <core::ops::range::Range<T> as "
+         "core::iter::range::RangeIteratorImpl>::next!app",
+         "cargo build --release inlines them"},
         {STEP "scan" LIB("site-packages/yaml/scanner.py"), "yaml.CSafeLoader does that in C"},
         {STEP "_union_schema" LIB("site-packages/pydantic/_internal/_generate_schema.py"),
          "pydantic builds schemas"},
@@ -235,7 +263,21 @@ START_TEST(who_calls_what_many_call_is_named)
 }
 END_TEST
 
+START_TEST(rows_with_the_same_words_are_told_as_one)
+{
+    b = builder_start(10, "app");
+    thread_id lead = builder_thread(&b, 10, NULL);
+    builder_run(&b, lead, "step!app > std::vector<int>::operator[]!app", 600, 600);
+    builder_run(&b, lead, "step!app > std::move<int&>!app", 600, 600);
+    builder_run(&b, lead, "step!app", 2800, 2800);
+    judge(4000);
+    assert_told(0, "computes", "called one by one for 30% of its CPU time");
+    teardown();
+}
+END_TEST
+
 CHECK_MAIN("findings_slow_code", 20, what_is_slow_of_others_is_told,
+           what_is_known_to_be_slow_of_packages_is_told, rows_with_the_same_words_are_told_as_one,
            who_syncs_is_told_with_all_of_its_time, who_calls_what_many_call_is_named,
            what_is_known_to_be_slow_is_told, many_calls_are_told_with_their_size,
            a_sync_of_sqlite_is_told_to_be_a_transactions, what_is_not_slow_or_done_once_is_not_told)

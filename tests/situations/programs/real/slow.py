@@ -6,6 +6,8 @@ usage: slow.py SECONDS [--twin] KIND
 import gc
 import sys
 
+import slow_fallbacks
+import slow_packages
 from steady import Steady
 
 # Each kind is a function that returns a round of the slow work, and one of the quick work.
@@ -586,7 +588,7 @@ def torch_shapes():
 def main():
     run = Steady()
     gc.set_threshold(200000)  # garbage is another culprit
-    slow, quick = globals()[sys.argv[-1]]()
+    slow, quick = {**vars(slow_packages), **vars(slow_fallbacks), **globals()}[sys.argv[-1]]()
     step = quick if run.twin else slow
     run.ready()
     while run.goes_on():
