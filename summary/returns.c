@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "summary/group_times.h"
 #include "summary/known.h"
+#include "summary/polling.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_doing.h"
 
@@ -131,6 +132,7 @@ static void see_threads(const struct judgement *s, const struct thread_group *gr
         sums.within_ns += inside_ns(s, r, thread, &r->stalls[i], &sums.away_ns);
     }
     r->n = sums.waits;
+    r->away_ns = sums.waits ? sums.away_ns / (int64_t)sums.waits : 0;
     bool never_left = r->function && share_of(sums.within_ns, sums.away_ns) >= never_returns;
     bool returns = 2 * sums.answer_ns <= sums.there_ns && !(r->sleeps && is_too_short(&sums));
     r->share = returns ? waits_share(group, sums.there_ns) : 0;
@@ -167,7 +169,32 @@ bool returns_find(const struct judgement *s, struct thread_group *group, struct 
     return false;
 }
 
-enum returns_stall returns_stall(const struct judgement *s, const struct thread_group *group,
+/* Is GROUP, which works at a rate, away for far longer than else, of many times, and not for want
+ * of a CPU?  Then a frame of a game, a turn of a control is late by that.  Who looks for something
+ * again and again is late for nothing. */
+static bool is_late(const struct judgement *s, struct thread_group *group, const struct returns *r,
+                    const struct stall *longest)
+{
+    enum { LEAST_TURNS = 100, TIMES = 10 };
+    int64_t ns = stall_ns(longest) - longest->runqueue_ns;
+    return r->sleeps && r->n >= LEAST_TURNS && ns >= PAUSE_NS && ns >= TIMES * r->away_ns &&
+           !polling_at(s, group, r->path.node).asked;
+}
+
+/* Of the LONGEST time away, in which a thread is DOING. */
+static enum returns_stall kind_of_stall(const struct returns *r, const struct stall *longest,
+                                        const struct doing *doing, bool late)
+{
+    if (!doing->told)
+        return NO_STALL;
+    if (doing->odd)
+        return stall_ns(longest) >= STALL_NS ? STALL_ODD : NO_STALL;
+    if (late)
+        return STALL_ODD;
+    return r->serves ? STALL_OF_REQUESTS : NO_STALL;
+}
+
+enum returns_stall returns_stall(const struct judgement *s, struct thread_group *group,
                                  const struct returns *r)
 {
     const struct stall *longest = &r->stalls[stalls_worst(r->stalls, group->n)].longest;
@@ -175,13 +202,11 @@ enum returns_stall returns_stall(const struct judgement *s, const struct thread_
         return NO_STALL;
     if (is_pause(s, group, r->stalls))
         return STALL_ODD;
-    if (stall_ns(longest) < STALL_NS || longest->samples < STALL_SAMPLES)
+    bool late = is_late(s, group, r, longest);
+    if ((stall_ns(longest) < STALL_NS && !late) || longest->samples < STALL_SAMPLES)
         return NO_STALL;
     struct doing doing = doing_in_stall(s, group, r->stalls);
-    enum returns_stall stall = !doing.told ? NO_STALL
-                               : doing.odd ? STALL_ODD
-                               : r->serves ? STALL_OF_REQUESTS
-                                           : NO_STALL;
+    enum returns_stall stall = kind_of_stall(r, longest, &doing, late);
     doing_release(&doing);
     return stall;
 }

@@ -14,6 +14,7 @@ struct returns {
     uint64_t n;            /* how often they waited there */
     struct stalls *stalls; /* by thread */
     bool sleeps;           /* it waits for time to pass, as what works at a rate does */
+    int64_t away_ns;       /* between two waits, on average */
     /* It waits for whoever has connected; or that function calls whatever else they do, as one that
      * serves requests does. */
     bool serves;
@@ -24,7 +25,7 @@ bool returns_find(const struct judgement *s, struct thread_group *group, struct 
 /* What the longest time away from the wait is: one that a reader should know of for what it is
  * spent with, or only because it keeps requests waiting. */
 enum returns_stall { NO_STALL, STALL_OF_REQUESTS, STALL_ODD };
-enum returns_stall returns_stall(const struct judgement *s, const struct thread_group *group,
+enum returns_stall returns_stall(const struct judgement *s, struct thread_group *group,
                                  const struct returns *r);
 /* Is GROUP asked for its stalls?  The main thread of a server is, also where others do more. */
 bool returns_are_asked(const struct judgement *s, const struct thread_group *group);

@@ -126,6 +126,34 @@ START_TEST(what_a_request_stalls_in_is_told)
 }
 END_TEST
 
+/* Main sleeps 20 ms and draws for 10 ms, FRAMES times; once it draws for 120 ms more. */
+static void play(int frames, const char *sleep)
+{
+    setup();
+    for (int i = 0; i < frames; i++) {
+        builder_run(&b, lead, sleep, 20, 0);
+        struct profile_thread *t = profile_get_thread(b.p, lead);
+        t->runs[t->n_runs - 1].waits = 1;
+        builder_run(&b, lead, "play!game > draw!game", 10, 10);
+        if (i == frames / 2)
+            builder_run(&b, lead, "play!game > load_texture!game > uncompress!libz.so.1", 120, 120);
+    }
+    builder_run(&b, lead, sleep, 20, 0);
+    judge(frames * 30L + 140L);
+}
+
+START_TEST(a_late_frame_is_told)
+{
+    static const char words[] = "Longest stall: 130 ms in uncompress, called from load_texture.";
+    play(200, "play!game > clock_nanosleep!libc.so.6 > clock_nanosleep [blocked]");
+    ck_assert(is_said(words));
+    teardown();
+    play(60, "play!game > clock_nanosleep!libc.so.6 > clock_nanosleep [blocked]"); /* too few */
+    ck_assert(!is_said("Longest stall"));
+    teardown();
+}
+END_TEST
+
 /* By the kernel's counts main slept SLEPT times a tick while samples found it awake. */
 static void sleep_between_samples(unsigned slept)
 {
@@ -376,8 +404,8 @@ START_TEST(a_wait_for_a_result_is_none_for_requests)
 END_TEST
 
 CHECK_MAIN("findings_stalls", 20, a_pause_of_the_collector_is_told_with_what_helps,
-           who_sleeps_between_any_two_samples_does_not_stall, who_ran_does_not_wait,
-           who_waits_for_a_program_that_it_started_is_no_server,
+           a_late_frame_is_told, who_sleeps_between_any_two_samples_does_not_stall,
+           who_ran_does_not_wait, who_waits_for_a_program_that_it_started_is_no_server,
            one_pause_among_unseen_requests_is_told, a_stall_has_the_meaning_of_its_wait,
            what_a_request_stalls_in_is_told, a_pause_between_rests_is_told,
            a_short_pause_of_an_event_loop_is_told, one_of_several_loops_stalls,
