@@ -8,6 +8,12 @@
 
 /* ---- Python ---- */
 
+bool frame_is_signal(const struct shown_frame *f)
+{
+    return f->libc && str_is_one_of(f->name, (const char *const[]){"__restore_rt", "__restore",
+                                                                   "__kernel_rt_sigreturn", NULL});
+}
+
 bool frame_is_asyncio(const struct shown_frame *f)
 {
     return f->kind == SHOWN_PYTHON && f->file && python_is_asyncio(f->file);

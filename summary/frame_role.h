@@ -26,6 +26,9 @@ bool module_is_libc(const char *module);
 const struct known_row *frame_allocator(const struct shown_frame *f);
 /* The C library's malloc(), free() and what they are made of. */
 bool frame_is_malloc(const struct shown_frame *f);
+/* What a signal handler returns to.  Its caller was interrupted, and did not call.
+ * Source: signal(7); glibc sysdeps/unix/sysv/linux/x86_64/libc_sigaction.c; the vDSO's of arm64. */
+bool frame_is_signal(const struct shown_frame *f);
 /* Asyncio's own functions of Python's. */
 bool frame_is_asyncio(const struct shown_frame *f);
 /* What pickles, sends, receives or unpickles a message.  Other files of multiprocessing's call the

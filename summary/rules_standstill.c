@@ -299,8 +299,10 @@ static bool add_hanging(const struct judgement *s, const struct thread_group *gr
         add_shared_place(s, last, node, words);
     }
     text_add(words, ".");
-    if (last)
+    if (last) {
+        add_handler_lock(s, last, words);
         add_killed_holder(s, last, node, words);
+    }
     if (call_tree_node(s->g->tree, node).futex == FUTEX_JOIN)
         add_meaning(s, node, words);
     named |= add_kernel_side(s, group, node, false, words, f);

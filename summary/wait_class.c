@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "summary/frame_role.h"
+#include "summary/handler_lock.h"
 #include "summary/idle.h"
 #include "summary/known.h"
 
@@ -196,7 +197,9 @@ const char *meaning_of(const struct call_tree *t, uint32_t node)
 
 const char *meaning_of_stack(const struct shown_frame *stack, size_t n)
 {
-    return meaning((struct outward){.stack = stack, .n = n});
+    return handler_waits_for_interrupted(stack, n)
+               ? handler_words
+               : meaning((struct outward){.stack = stack, .n = n});
 }
 
 bool is_unowned_wait(const struct call_tree *t, uint32_t node)
