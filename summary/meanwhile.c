@@ -32,6 +32,19 @@ static bool is_busy(const struct groups *g, const struct profile_thread *thread,
            (with == BUSY_KEPT && is_kept(g, thread, run));
 }
 
+/* Is RUN a wait for a lock whose holder nobody could read?  Whoever waits for its thread may wait
+ * for that lock. */
+static bool is_for_unknown_holder(const struct groups *g, const struct profile_thread *thread,
+                                  const struct run *run)
+{
+    const struct wait *wait = profile_see_wait(g->p, run->at.wait);
+    const uint32_t node = call_tree_of(g->tree, run->at);
+    enum futex_kind kind = call_tree_node(g->tree, node).futex;
+    (void)thread;
+    return run->state == RUN_BLOCKED && (kind == FUTEX_LOCK || kind == FUTEX_RWLOCK) && wait &&
+           wait->side.blocker.kind == BLOCKER_UNKNOWN && !is_for_result(g->tree, node);
+}
+
 /* When GROUP's threads are busy in WAITS, one thread's times after the other's. */
 static struct intervals busy_times(const struct groups *g, const struct thread_group *group,
                                    enum busy_with with, const struct intervals *waits)
@@ -134,11 +147,11 @@ static bool is_for_results(const struct groups *g, const struct profile_thread *
            is_for_known_result(g->tree, call_tree_of(g->tree, run->at));
 }
 
-/* Is TEST true of most of what GROUP does in WAITS? */
+/* Of what part of what GROUP does in WAITS is TEST true? */
 typedef bool run_test(const struct groups *g, const struct profile_thread *thread,
                       const struct run *run);
-static bool are_mostly(const struct groups *g, const struct thread_group *group,
-                       const struct intervals *waits, run_test *test)
+static double part_that_is(const struct groups *g, const struct thread_group *group,
+                           const struct intervals *waits, run_test *test)
 {
     int64_t true_ns = 0;
     int64_t all_ns = 0;
@@ -151,7 +164,13 @@ static bool are_mostly(const struct groups *g, const struct thread_group *group,
             all_ns += ns;
         }
     }
-    return true_ns > all_ns / 2;
+    return share_of(true_ns, all_ns);
+}
+
+static bool are_mostly(const struct groups *g, const struct thread_group *group,
+                       const struct intervals *waits, run_test *test)
+{
+    return part_that_is(g, group, waits, test) > 0.5;
 }
 
 static bool is_below(const struct profile *p, process_id id, process_id ancestor)
@@ -186,6 +205,17 @@ static bool is_of_one_process(const struct thread_group *a, const struct thread_
     return false;
 }
 
+/* May GROUP wait for OTHER, which waits in WAITS for a lock whose holder is unknown? */
+static bool is_behind_lock(const struct groups *g, const struct thread_group *group,
+                           const struct thread_group *other, const struct intervals *waits)
+{
+    for (size_t i = 0; i < group->n; i++) /* it may be a part of OTHER */
+        if (group->threads[i]->thread == other->threads[0]->thread)
+            return false;
+    return is_of_one_process(other, group) &&
+           part_that_is(g, other, waits, is_for_unknown_holder) >= meanwhile_part;
+}
+
 struct meanwhile meanwhile_of(const struct groups *g, const struct thread_group *group,
                               enum busy_with with, const struct intervals *waits)
 {
@@ -202,12 +232,14 @@ struct meanwhile meanwhile_of(const struct groups *g, const struct thread_group 
             (by_family && !is_of_one_family(g->p, other, group)))
             continue;
         double part = busy_part(g, &g->items[i], with, waits, results);
+        if (part < meanwhile_part && with == BUSY_WORK && is_behind_lock(g, group, other, waits))
+            m.candidates++;
         if (part < meanwhile_part)
             continue;
         m.busy = &g->items[i];
         m.part = part;
         m.candidates++;
     }
-    m.busy = m.candidates == 1 ? m.busy : NULL;
+    m.busy = m.candidates == 1 ? m.busy : NULL; /* who only waits for a lock is no BUSY one */
     return m;
 }

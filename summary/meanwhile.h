@@ -13,7 +13,7 @@ enum busy_with {
 };
 struct meanwhile {
     struct thread_group *busy; /* the only group but the waiting one; NULL: none, or several */
-    size_t candidates;         /* groups that are */
+    size_t candidates;         /* groups that are, or wait for a lock whose holder is unknown */
     double part;               /* for what part of the waits a thread of BUSY is, on average */
 };
 /* WAITS: when GROUP waits, in order, and only exact time (intervals_keep_exact()): elsewhere no

@@ -5,6 +5,7 @@
 #include "summary/heaviest_paths.h"
 #include "summary/known.h"
 #include "summary/meanwhile.h"
+#include "summary/spinning.h"
 
 int64_t spinning_cpu_ns(const struct judgement *s, const struct thread_group *group)
 {
@@ -14,6 +15,24 @@ int64_t spinning_cpu_ns(const struct judgement *s, const struct thread_group *gr
         for (size_t k = 0; k < t->n_runs; k++)
             if (class_of_run(s->g->tree, &t->runs[k]) == CLASS_SPIN)
                 ns += run_weight(&t->runs[k], WEIGHT_CPU);
+    }
+    return ns;
+}
+
+int64_t rule_spins_ns(const struct judgement *s, const struct thread_group *group)
+{
+    int64_t ns = group->class_ns[CLASS_SPIN];
+    for (size_t i = 0; i < group->n; i++) {
+        const struct profile_thread *t = group->threads[i]->thread;
+        for (size_t k = 0; k < t->n_runs; k++) {
+            const struct run *run = &t->runs[k];
+            size_t n = 0;
+            const struct shown_frame *stack =
+                run->state == RUN_RUNNABLE ? view_stack(s->g->v, run->at, &n) : NULL;
+            /* The last frame is the wait for a CPU. */
+            if (n > 1 && spinning_of(stack, n - 1) != SPIN_NONE)
+                ns += run->weights.wall_ns;
+        }
     }
     return ns;
 }

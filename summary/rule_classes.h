@@ -7,6 +7,10 @@
 /* The CPU time, by the kernel's count, of the samples that found GROUP spinning. */
 int64_t spinning_cpu_ns(const struct judgement *s, const struct thread_group *group);
 
+/* How long GROUP spins, or waits for a CPU where it does, in code that is known to.  Who has no CPU
+ * to spin on is found waiting for one. */
+int64_t rule_spins_ns(const struct judgement *s, const struct thread_group *group);
+
 /* When THREAD was in one of CLASSES, 1 << enum wait_class, as far as that is exact, to be held
  * against what others do then; the caller releases them. */
 struct intervals intervals_of(const struct judgement *s, const struct profile_thread *thread,

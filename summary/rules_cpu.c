@@ -48,10 +48,10 @@ static bool is_worth_a_sentence(const struct thread_group *group, double share, 
 
 /* Who spins in a function of their own while they wait for a CPU has nothing to do with one:
  * rule_spinning() says so. */
-static bool mostly_spins(const struct thread_group *group)
+static bool mostly_spins(const struct thread_group *group, int64_t spins_ns)
 {
     int64_t wanted_ns = group->cpu_ns + group->runqueue_ns;
-    return share_of(group->class_ns[CLASS_SPIN], wanted_ns) >= spins_share;
+    return share_of(spins_ns, wanted_ns) >= spins_share;
 }
 
 /* " Python's re compiles patterns for 82% of the time in which main runs or waits for a CPU: …" */
@@ -96,7 +96,8 @@ void rule_cpu_wait(const struct judgement *s, struct thread_group *group, struct
     double share = share_of(group->runqueue_ns, group->wall_ns);
     add_figure(f, "share", share);
     f->share = share;
-    if (share < worth_telling || is_short_lived(s, group) || mostly_spins(group))
+    if (share < worth_telling || is_short_lived(s, group) ||
+        mostly_spins(group, group->class_ns[CLASS_SPIN]))
         return;
     const struct cpu_facts facts = {cpu_shortage_of(s, group), slow_code_of(s, group)};
     const bool limited = facts.shortage.limited;
@@ -107,7 +108,8 @@ void rule_cpu_wait(const struct judgement *s, struct thread_group *group, struct
     f->for_leaders = !limited;
     if (!limited && !is_known_price(&facts.known))
         f->kind = FINDING_BEHIND;
-    if (is_worth_a_sentence(group, share, limited))
+    bool spins = !limited && mostly_spins(group, rule_spins_ns(s, group));
+    if (is_worth_a_sentence(group, share, limited) && !spins)
         finding_applies(f, &facts, sizeof facts);
 }
 

@@ -1,4 +1,5 @@
 /* Threads that wait by asking again and again: their CPU time is no work. */
+#include <math.h>
 #include <string.h>
 
 #include "summary/asks.h"
@@ -9,7 +10,8 @@
 #include "summary/rule_words.h"
 #include "summary/spinning.h"
 
-static const double spin_cpus = 0.25, spin_share_of_cpu = 0.8; /* where there are too few CPUs */
+/* Where there are too few CPUs. */
+static const double spin_cpus = 0.25, spin_share_of_cpu = 0.8, spin_share_of_wanted = 0.5;
 
 /* " 3 rower threads do so, too.": other groups of GROUP's process that spin.  Returns how many
  * threads all of them have. */
@@ -86,16 +88,18 @@ static void find_who_works(const struct judgement *s, const struct thread_group 
     facts->spins = intervals_of(s, first, 1U << CLASS_SPIN);
     const struct thread_group *busy = meanwhile_of(s->g, group, BUSY_WORK, &facts->spins).busy;
     bool same_process = busy && busy->threads[0]->thread->process.ix == first->process.ix;
-    facts->busy = same_process ? busy : NULL;
+    bool spins_too = busy && rule_spins_ns(s, busy) > (busy->cpu_ns + busy->runqueue_ns) / 2;
+    facts->busy = same_process && !spins_too ? busy : NULL;
 }
 
-/* " Meanwhile main is 83% in sweep._omp_fn.0 a.c:10.": a share of a loop that is larger than the
- * others can be made smaller. */
+/* " Meanwhile main is 83% in sweep._omp_fn.0 a.c:10.": at a barrier a share of a loop that is
+ * larger than the others can be made smaller. */
 static void add_who_works(const struct judgement *s, const struct spin_facts *facts,
                           struct text *words, struct finding *f)
 {
+    const struct call_node at = call_tree_node(s->g->tree, facts->path.node);
     (void)add_meanwhile(s, facts->busy, &facts->spins, words, f);
-    if (is_in_region(s, facts->busy))
+    if (at.frame->spins == SPIN_OPENMP && is_in_region(s, facts->busy))
         text_add(words, " If its part of the loop is larger, schedule(dynamic) evens that out.");
 }
 
@@ -134,9 +138,11 @@ void rule_spinning(const struct judgement *s, struct thread_group *group, struct
     double of_cpu = share_of(cpu_ns, group->cpu_ns);
     double cpus = share_of(cpu_ns, s->wall_ns);
     double spun = share_of(spin_and_wait_ns(group), group->wall_ns);
-    bool crowded = share < spun / 2 && cpus >= spin_cpus && of_cpu >= spin_share_of_cpu;
+    double spins = share_of(rule_spins_ns(s, group), group->cpu_ns + group->runqueue_ns);
+    bool crowded = share < spun / 2 && cpus >= spin_cpus &&
+                   (of_cpu >= spin_share_of_cpu || spins >= spin_share_of_wanted);
     add_figure(f, "share", share);
-    f->share = share;
+    f->share = crowded ? fmax(share, spins * spun) : share;
     if ((share < worth_telling && !crowded) ||
         !heaviest_in_class(&group->tally, CLASS_SPIN, &facts.path))
         return;

@@ -23,13 +23,18 @@ static const struct {
     [SPIN_OPENMP] = {"[spinning: OpenMP barrier]", "at OpenMP barriers",
                      "OMP_WAIT_POLICY=passive lets its threads sleep.", true},
     [SPIN_OPENMP_LOCK] = {"[spinning: OpenMP lock]", "for OpenMP locks",
-                          "OMP_WAIT_POLICY=passive lets its threads sleep.", false},
+                          "A sum of each thread's own (reduction) or an atomic update needs no "
+                          "critical section.",
+                          false},
     [SPIN_TBB] = {"[spinning: TBB waits for tasks]", "for tasks of TBB", "", true},
     [SPIN_BLAS] = {"[spinning: BLAS worker]", "for work of BLAS",
-                   "OPENBLAS_THREAD_TIMEOUT=4 lets it sleep sooner.", false},
+                   "OPENBLAS_THREAD_TIMEOUT=4 lets it sleep sooner; small matrices are quicker "
+                   "without it (OPENBLAS_NUM_THREADS=1).",
+                   false},
     [SPIN_UCX] = {"[spinning: UCX progress]", "for messages of UCX", "", false},
     [SPIN_MPI] = {"[spinning: MPI progress]", "for messages of MPI", "", false},
-    [SPIN_LOCK] = {"[spinning: spin lock]", "for spin locks", "", false},
+    [SPIN_LOCK] = {"[spinning: spin lock]", "for spin locks",
+                   "A mutex lets it sleep; a spin lock wants a CPU for each thread.", false},
     [SPIN_YIELD] = {"[spinning: sched_yield]", "in sched_yield",
                     "A condition variable or a futex would let it sleep.", false},
 };

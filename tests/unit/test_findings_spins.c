@@ -28,6 +28,28 @@ static void crowd(const char *const *stacks, size_t n)
     judge(4000);
 }
 
+/* Who has no CPU to spin on is found waiting for one, in the spin lock. */
+START_TEST(spin_locks_without_a_cpu_are_told_before_the_wait_for_one)
+{
+    static const char locks[] = "publish!app > pthread_spin_lock!libc.so.6";
+    b = builder_start(PID, "app");
+    profile_get_host(b.p)->cpus_online = 2;
+    for (pid_t tid = PID; tid < PID + 6; tid++) {
+        thread_id t = builder_thread(&b, tid, tid == PID ? NULL : "producer");
+        builder_run(&b, t, locks, 400, 400);
+        builder_run(&b, t, "publish!app > find!app", 200, 200);
+        builder_runnable(&b, t, "publish!app > pthread_spin_lock!libc.so.6 > [waiting for cpu]",
+                         2400);
+        builder_runnable(&b, t, "publish!app > find!app", 1000);
+    }
+    judge(4000);
+    ck_assert(is_said("time for spin locks, in publish"));
+    ck_assert(is_said("A mutex lets it sleep"));
+    assert_not_told("cpu_wait");
+    teardown();
+}
+END_TEST
+
 START_TEST(a_loop_that_waits_is_told_where_it_runs_and_waits_for_a_cpu)
 {
     static const char *const names[] = {
@@ -312,7 +334,8 @@ START_TEST(the_only_thread_in_python_can_only_wait_for_a_child)
 }
 END_TEST
 
-CHECK_MAIN("findings_spins", 20, a_loop_that_waits_is_told_where_it_runs_and_waits_for_a_cpu,
+CHECK_MAIN("findings_spins", 20, spin_locks_without_a_cpu_are_told_before_the_wait_for_one,
+           a_loop_that_waits_is_told_where_it_runs_and_waits_for_a_cpu,
            others_that_spin_are_told_with_them, who_is_busy_while_others_spin_is_told,
            a_look_at_an_atomic_variable_is_part_of_the_loop, a_body_that_computes_does_not_spin,
            who_stands_at_one_instruction_of_a_wait_spins, who_only_tries_is_told_for_what,

@@ -39,6 +39,25 @@ START_TEST(who_sleeps_too_long_wakes_nobody)
 }
 END_TEST
 
+/* The lock's holder is unknown: main may wait for whoever waits for it. */
+START_TEST(who_is_busy_beside_a_wait_for_a_lock_is_no_culprit)
+{
+    for (int locked = 0; locked <= 1; locked++) {
+        setup();
+        builder_run(&b, lead, "main!app > ask!app > pthread_cond_wait!libc.so.6 > futex [blocked]",
+                    4000, 0);
+        builder_run(&b, builder_thread(&b, 11, "scanner"), "scan!app > try_key!app", 4000, 4000);
+        builder_run(&b, builder_thread(&b, 12, "api"),
+                    locked ? "list!app > pthread_rwlock_rdlock!libc.so.6 > futex [blocked]"
+                           : "serve!app > pthread_cond_wait!libc.so.6 > futex [blocked]",
+                    4000, 0);
+        judge(4000);
+        ck_assert_int_eq(is_said("Meanwhile scanner is 100% in scan > try_key"), !locked);
+        teardown();
+    }
+}
+END_TEST
+
 /* A writer that its readers keep out does not lead, and has a finding of its own. */
 START_TEST(who_waits_for_readers_is_told)
 {
@@ -382,8 +401,9 @@ START_TEST(where_a_chain_of_waits_ends_is_told)
 }
 END_TEST
 
-CHECK_MAIN("findings_whom", 20, who_sleeps_too_long_wakes_nobody, who_waits_for_readers_is_told,
-           turns_to_serve_are_told, a_loop_that_waits_for_itself_is_told,
+CHECK_MAIN("findings_whom", 20, who_is_busy_beside_a_wait_for_a_lock_is_no_culprit,
+           who_sleeps_too_long_wakes_nobody, who_waits_for_readers_is_told, turns_to_serve_are_told,
+           a_loop_that_waits_for_itself_is_told,
            what_is_busy_meanwhile_has_the_figure_of_its_function, how_many_processes_start_is_told,
            whom_most_waits_are_for_is_told_with_the_part_that_is_known,
            who_listens_is_told_where_nobody_is_known_at_the_other_end,
