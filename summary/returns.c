@@ -171,14 +171,14 @@ bool returns_find(const struct judgement *s, struct thread_group *group, struct 
 
 /* Is GROUP, which works at a rate, away for far longer than else, of many times, and not for want
  * of a CPU?  Then a frame of a game, a turn of a control is late by that.  Who looks for something
- * again and again is late for nothing. */
+ * again and again is late for nothing, and of several that share the work it is another's turn. */
 static bool is_late(const struct judgement *s, struct thread_group *group, const struct returns *r,
                     const struct stall *longest)
 {
     enum { LEAST_TURNS = 100, TIMES = 10 };
     int64_t ns = stall_ns(longest) - longest->runqueue_ns;
-    return r->sleeps && r->n >= LEAST_TURNS && ns >= PAUSE_NS && ns >= TIMES * r->away_ns &&
-           !polling_at(s, group, r->path.node).asked;
+    return group->n == 1 && r->sleeps && r->n >= LEAST_TURNS && ns >= PAUSE_NS &&
+           ns >= TIMES * r->away_ns && !polling_at(s, group, r->path.node).asked;
 }
 
 /* Of the LONGEST time away, in which a thread is DOING. */
