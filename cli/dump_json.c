@@ -231,7 +231,7 @@ static void write_wait(struct json *j, const struct dump *d, const struct dump_t
                        const struct maps *maps)
 {
     const struct wait_side *side = &t->side;
-    const char *kind = dump_waits_kind(t);
+    const char *kind = dump_waits_kind(d, t);
     if (!json_known(j, "waits_for", kind != NULL))
         return;
     json_object(j);

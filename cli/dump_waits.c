@@ -284,6 +284,14 @@ bool dump_waits_stuck(const struct dump *d, size_t first)
 
 /* ---- words ---- */
 
+/* What T waits for asleep, as others do spinning; SPIN_NONE: that is not known. */
+static enum spin_kind asleep_for(const struct dump *d, const struct dump_thread *t)
+{
+    size_t n = 0;
+    const struct shown_frame *stack = view_stack(d->view, t->at, &n);
+    return n && stack[n - 1].kind == SHOWN_WAIT ? stack[n - 1].asleep : SPIN_NONE;
+}
+
 static const struct dump_thread *find_thread(const struct dump *d, pid_t tid)
 {
     for (size_t i = 0; i < d->n; i++)
@@ -346,9 +354,14 @@ bool dump_waits_opens_fifo(const struct dump_thread *t)
 void dump_waits_add(const struct dump *d, const struct dump_thread *t, bool numbered,
                     struct text *out)
 {
-    const char *kind = dump_waits_kind(t);
+    const char *kind = dump_waits_kind(d, t);
+    enum spin_kind asleep = asleep_for(d, t);
     if (dump_waits_opens_fifo(t))
         return;
+    if (asleep) {
+        text_addf(out, "waits %s", spinning_words(asleep));
+        return;
+    }
     if (wait_side_is_kernels(t->side.thing)) {
         text_add(out, "waits for ");
         wait_side_add_text(out, d->profile, &t->side, t->pid, true);
@@ -378,8 +391,11 @@ void dump_waits_add(const struct dump *d, const struct dump_thread *t, bool numb
     add_holder(d, t, numbered, out);
 }
 
-const char *dump_waits_kind(const struct dump_thread *t)
+const char *dump_waits_kind(const struct dump *d, const struct dump_thread *t)
 {
+    enum spin_kind asleep = asleep_for(d, t);
+    if (asleep)
+        return spinning_keys[asleep];
     return t->side.thing ? wait_thing_name(t->side.thing) : futex_kind_name(t->futex);
 }
 

@@ -24,4 +24,4 @@ void dump_waits_add(const struct dump *d, const struct dump_thread *t, bool numb
 /* Does T open a FIFO whose other end nobody has?  That its call says, not dump_waits_add(). */
 bool dump_waits_opens_fifo(const struct dump_thread *t);
 /* The kind of T's wait, as dump --json has it; NULL: unknown. */
-const char *dump_waits_kind(const struct dump_thread *t);
+const char *dump_waits_kind(const struct dump *d, const struct dump_thread *t);

@@ -278,9 +278,10 @@ static void add_name(const struct shown_frame *f, const struct brief_frame *b, s
                      struct text *out)
 {
     struct text name = {0};
-    char times[32] = "";
+    char times[48] = "";
     if (b->repeats > 1)
-        (void)snprintf(times, sizeof times, " (%zu times)", b->repeats);
+        (void)snprintf(times, sizeof times,
+                       f->nameless ? " (%zu functions without names)" : " (%zu times)", b->repeats);
     if (f->kind == SHOWN_MARK)
         add_tame(&name, "", f->name, "");
     else if (b->call && !f->libc && strcspn(f->name, "<")) /* without what a template is made of */

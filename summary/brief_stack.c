@@ -129,8 +129,11 @@ static void keep_all(const struct shown_frame *stack, size_t n, bool *kept)
         kept[i] = true;
 }
 
-static bool same_function(const struct shown_frame *a, const struct shown_frame *b)
+/* Functions of one module that have no names say no more than one of them. */
+static bool are_one_line(const struct shown_frame *a, const struct shown_frame *b)
 {
+    if (a->nameless && b->nameless)
+        return str_eq(a->module ? a->module : "", b->module ? b->module : "");
     return a->kind == b->kind && a->kind != SHOWN_MARK && str_eq(a->name, b->name) &&
            str_eq(a->file ? a->file : "", b->file ? b->file : "") &&
            a->current_line == b->current_line;
@@ -158,7 +161,7 @@ static void add(struct brief_list *l, size_t at, size_t repeats)
 }
 
 /* Calls add() for each of the kept frames, innermost first; a function that calls itself from one
- * line is one.  Without L only counts. */
+ * line is one, and so are those of one module without names.  Without L only counts. */
 static size_t list(const struct shown_frame *stack, size_t n, const bool *kept,
                    struct brief_list *l)
 {
@@ -168,7 +171,7 @@ static size_t list(const struct shown_frame *stack, size_t n, const bool *kept,
             continue;
         size_t repeats = 1;
         size_t at = i;
-        while (i && kept[i - 1] && same_function(&stack[i - 1], &stack[at])) {
+        while (i && kept[i - 1] && are_one_line(&stack[i - 1], &stack[at])) {
             i--;
             repeats++;
         }

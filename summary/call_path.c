@@ -329,7 +329,7 @@ static char *wait_name(struct tally *t, const struct chain *c, const bool *nodes
         return NULL;
     const struct call_node node = call_tree_node(c->tree, c->wait);
     const struct shown_frame *f = node.frame;
-    if (f->wait != WAIT_CALL) {
+    if (f->wait != WAIT_CALL || f->asleep) {
         text_add_tame(&name, f->name, strlen(f->name));
         return name.s;
     }

@@ -143,8 +143,9 @@ static void step_into_wait(struct call_tree *t, const struct shown_frame *stack,
     step.sockets = f->socket;
     step.idle = idle_pool_wait(stack, n) || idle_event_loop(stack, n);
     text_clear(&t->key);
-    text_addf(&t->key, "%d\n%d\n%d\n%d\n%s\n%s\n%s", (int)f->wait, (int)f->spins, (int)step.futex,
-              step.idle, f->call ? f->call : "", f->mount ? f->mount : "", object_of(&step));
+    text_addf(&t->key, "%d\n%d\n%d\n%d\n%d\n%s\n%s\n%s", (int)f->wait, (int)f->spins,
+              (int)f->asleep, (int)step.futex, step.idle, f->call ? f->call : "",
+              f->mount ? f->mount : "", object_of(&step));
     add_step(t, step);
 }
 

@@ -57,7 +57,8 @@ static enum cause cause_of_unusual(const struct shown_frame *f)
 {
     if (f->wait == WAIT_UNKNOWN)
         return CAUSE_UNKNOWN;
-    bool device = str_eq(f->call, "ioctl") || (f->object && str_starts(f->object, "/dev/"));
+    bool device =
+        f->asleep || str_eq(f->call, "ioctl") || (f->object && str_starts(f->object, "/dev/"));
     return device ? CAUSE_DEVICE : CAUSE_PEER;
 }
 

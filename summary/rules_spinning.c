@@ -120,8 +120,8 @@ static void add_spin(const struct judgement *s, const struct spin_facts *facts, 
         add_crowd(s, f->group, words);
     if (facts->busy)
         add_who_works(s, facts, words, f);
-    if (*remedy)
-        text_addf(words, " %s", remedy);
+    const char *meaning = at.spins ? "" : spinning_meaning(at.frame->spins);
+    text_addf(words, "%s%s%s%s", *meaning ? " " : "", meaning, *remedy ? " " : "", remedy);
 }
 
 /* For how long GROUP spins, or waits for a CPU to do so. */

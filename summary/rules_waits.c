@@ -132,6 +132,8 @@ static void find_other_side(const struct judgement *s, struct thread_group *grou
 {
     const uint32_t at = ret->path.node;
     const struct call_node node = call_tree_node(s->g->tree, at);
+    if (node.frame->asleep)
+        return; /* what is queued for a device, by its own words */
     /* What an epoll lists says how it is woken, and not why, where that is known. */
     if (!meaning_of(s->g->tree, at) || !is_epoll(s->g->tree, at, NULL))
         ret->side = kernel_side_of(s, group, at);
@@ -497,6 +499,20 @@ static int64_t waits_on_path(const struct judgement *s, struct thread_group *gro
     return alone ? rule_waits_in_function(s, group, classes, path) : path->ns;
 }
 
+/* " in ask a.py:20 > recvfrom socket", or " for the GPU, in cudaEventSynchronize", of a wait that
+ * is shown as LEAF. */
+static void add_wait_place(const struct shown_frame *leaf, const struct call_path *path,
+                           struct text *words)
+{
+    if (leaf->asleep) {
+        text_addf(words, " %s, ", spinning_words(leaf->asleep));
+        add_place(words, path);
+    } else {
+        text_add(words, " in ");
+        add_way(words, path);
+    }
+}
+
 /* "main waits 60% of its time, 40% in ask a.py:20 > recvfrom socket." and for whom. */
 void tell_waits(const struct judgement *s, struct finding *f, struct text *words)
 {
@@ -510,8 +526,7 @@ void tell_waits(const struct judgement *s, struct finding *f, struct text *words
     }
     double here = share_of(waits_on_path(s, group, 1U << class, path), group->wall_ns);
     add_opening_part(group, class == CLASS_SLEEP ? "sleep" : "wait", f->share, here, words);
-    text_add(words, " in ");
-    add_way(words, path);
+    add_wait_place(call_tree_node(s->g->tree, path->node).frame, path, words);
     text_add(words, ".");
     if (class == CLASS_SLEEP)
         add_polling(s, group, path->node, words);

@@ -16,9 +16,13 @@ const char *const spinning_keys[SPIN_KINDS] = {
 static const struct {
     const char *name, *words, *remedy;
     bool workers; /* a thread of nothing but its modules waits for work, whatever is stripped */
+    const char *asleep, *meaning;
 } kinds[SPIN_KINDS] = {
     [SPIN_GPU] = {"[spinning: waits for GPU]", "for the GPU",
-                  "cudaDeviceScheduleBlockingSync lets it sleep.", false},
+                  "cudaDeviceScheduleBlockingSync lets it sleep meanwhile.", false,
+                  "[waits for GPU]",
+                  "What is queued for the GPU before that is the limit: nsys, or torch.profiler, "
+                  "shows which kernels take it."},
     [SPIN_NCCL] = {"[spinning: NCCL progress]", "for messages of NCCL", "", false},
     [SPIN_OPENMP] = {"[spinning: OpenMP barrier]", "at OpenMP barriers",
                      "OMP_WAIT_POLICY=passive lets its threads sleep.", true},
@@ -93,6 +97,14 @@ enum spin_kind spinning_of(const struct shown_frame *stack, size_t n)
     return !n && module && within >> module & 1 ? module : found;
 }
 
+enum spin_kind spinning_asleep(const struct shown_frame *stack, size_t n)
+{
+    while (n && stack[n - 1].kind == SHOWN_NATIVE && stack[n - 1].libc)
+        n--; /* the calls by which it sleeps */
+    enum spin_kind kind = spinning_of(stack, n);
+    return kinds[kind].asleep ? kind : SPIN_NONE;
+}
+
 const char *spinning_name(enum spin_kind kind)
 {
     return kinds[kind].name;
@@ -101,6 +113,16 @@ const char *spinning_name(enum spin_kind kind)
 const char *spinning_words(enum spin_kind kind)
 {
     return kinds[kind].words;
+}
+
+const char *spinning_asleep_name(enum spin_kind kind)
+{
+    return kinds[kind].asleep;
+}
+
+const char *spinning_meaning(enum spin_kind kind)
+{
+    return kinds[kind].meaning ? kinds[kind].meaning : "";
 }
 
 const char *spinning_remedy(enum spin_kind kind)

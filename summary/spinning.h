@@ -37,9 +37,15 @@ struct spin_marks spinning_marks(const struct shown_frame *f);
 /* The wait in which STACK, outermost first and of a thread that may be running, spins.  SPIN_NONE
  * if code that belongs to no such wait stands in or below the waiting function. */
 enum spin_kind spinning_of(const struct shown_frame *stack, size_t n);
+/* The same wait, but asleep: STACK is of a blocked thread, without the leaf of its wait. */
+enum spin_kind spinning_asleep(const struct shown_frame *stack, size_t n);
 /* "[spinning: waits for GPU]" */
 const char *spinning_name(enum spin_kind kind);
+/* "[waits for GPU]"; NULL: of that kind the call that it sleeps in says as much. */
+const char *spinning_asleep_name(enum spin_kind kind);
 /* "for the GPU": behind "spins 97% of its CPU time" */
 const char *spinning_words(enum spin_kind kind);
-/* A sentence on the way out; "": none is known. */
+/* What the wait means, awake or asleep: a sentence; "": its words say it. */
+const char *spinning_meaning(enum spin_kind kind);
+/* A sentence on the way out of spinning; "": none is known. */
 const char *spinning_remedy(enum spin_kind kind);

@@ -42,8 +42,9 @@ struct view {
     struct index index;
     struct shown_frame *stack; /* the last result of view_stack() */
     size_t stack_capacity;
-    struct shown_frame not_shown;         /* stands for a stack of which nothing is left */
-    struct shown_frame spins[SPIN_KINDS]; /* leaves; without a name where no frame waits so */
+    struct shown_frame not_shown; /* stands for a stack of which nothing is left */
+    /* Leaves of such waits, awake and asleep; without a name where no frame waits so. */
+    struct shown_frame spins[SPIN_KINDS], asleep[SPIN_KINDS];
 };
 
 static bool same_key(const void *item, const void *wanted)
@@ -318,6 +319,20 @@ static void expand_wait(struct view *v, wait_id id)
     v->wait_expansions[id.ix - 1] = (struct expansion){first, v->n_shown - first};
 }
 
+static void show_asleep(struct view *v, enum spin_kind kind)
+{
+    struct shown_frame leaf = {.kind = SHOWN_WAIT,
+                               .wait = WAIT_CALL,
+                               .asleep = kind,
+                               .call = "",
+                               .name = spinning_asleep_name(kind),
+                               .file = wait_file};
+    if (!leaf.name)
+        return;
+    show(v, &leaf);
+    v->asleep[kind] = v->shown[v->n_shown - 1];
+}
+
 /* The leaves that stacks of the shown frames may end in. */
 static void show_spins(struct view *v)
 {
@@ -334,6 +349,7 @@ static void show_spins(struct view *v)
             continue;
         show(v, &leaf);
         v->spins[kind] = v->shown[v->n_shown - 1];
+        show_asleep(v, (enum spin_kind)kind);
     }
 }
 
@@ -434,6 +450,22 @@ static size_t add_frames(struct view *v, size_t n, struct expansion e, bool alia
     return n;
 }
 
+/* The last of N frames stand for a wait in a call: another one does if it is the wait in which
+ * threads also spin.  Returns how many there are then. */
+static size_t see_asleep(struct view *v, size_t n)
+{
+    size_t calls = n;
+    while (calls && v->stack[calls - 1].kind == SHOWN_WAIT)
+        calls--;
+    if (calls == n || v->stack[calls].wait != WAIT_CALL)
+        return n;
+    enum spin_kind kind = spinning_asleep(v->stack, calls);
+    if (!kind)
+        return n;
+    v->stack[calls] = v->asleep[kind];
+    return calls + 1;
+}
+
 const struct shown_frame *view_stack(struct view *v, struct spot at, size_t *ret_n)
 {
     size_t n = 0;
@@ -458,6 +490,7 @@ const struct shown_frame *view_stack(struct view *v, struct spot at, size_t *ret
     while (!whole && n > 1 && v->stack[n - 1].entry)
         n--;
     turn_around(v->stack, n);
+    n = see_asleep(v, n);
     enum spin_kind spins = spinning_of(v->stack, n);
     if (spins) {
         v->stack = array_reserve(v->stack, &v->stack_capacity, n + 1, sizeof *v->stack);

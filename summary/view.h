@@ -49,7 +49,8 @@ struct shown_frame {
     const char *call, *object, *mount; /* as in struct wait; NULL: none */
     bool socket;                       /* it is for a socket */
     enum spin_kind spins;
-    uint32_t id; /* equal name, file and line ⇔ equal id; 1… */
+    enum spin_kind asleep; /* the call is such a wait, asleep; CALL is "" then */
+    uint32_t id;           /* equal name, file and line ⇔ equal id; 1… */
 };
 
 /* Borrows P, which must not gain frames or locations from now on. */

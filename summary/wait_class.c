@@ -80,6 +80,8 @@ enum wait_class class_of_node(const struct call_tree *t, uint32_t node)
     case WAIT_PAGE:
         return CLASS_PAGE;
     case WAIT_CALL:
+        if (at.frame->asleep)
+            return CLASS_UNUSUAL; /* for a device */
         if (is_sleep(at.frame))
             return waits_for_sqlite(t, node) ? CLASS_ORDINARY : CLASS_SLEEP;
         if (str_eq(at.frame->call, "flock") || str_eq(at.frame->call, "fcntl"))
@@ -180,6 +182,8 @@ static const char *meaning(struct outward w)
     }
     w = start;
     const struct shown_frame *wait = next_outward(&w);
+    if (wait && wait->asleep)
+        return spinning_meaning(wait->asleep);
     if (wait && opens_fifo(wait))
         return "No process has the other end of this FIFO open: opening it waits for one.";
     if (is_retrys_sleep(start))

@@ -30,6 +30,7 @@ CAUSES = {
     "polls": ("polls", "waits"),
     "polls what is ready": ("ready_loop",),
     "timer": ("waits",),
+    "device": ("waits",),
     # Verdicts: nothing of it goes on, or nothing of it is worth a look.
     "deadlock": ("deadlock",),
     "stuck": ("stuck", "none_ran"),
@@ -95,6 +96,10 @@ EXPECTED = {
     "quota": Row("waits for a CPU", r"\bmain\b", "", "cgroup"),
     "openmp": Row("waits for a CPU", "", "", "OMP_NUM_THREADS"),
     "spins-for-gpu": Row("spins", r"\bmain\b", "cudaStreamSynchronize.*take_step", "GPU"),
+    "gpu-copies": Row("computes", r"\bmain\b", r"Loader::fetch rig\.cc.*cudaMemcpyAsync"),
+    "gpu-memory": Row("computes", r"\bmain\b", r"Allocator::\w+ rig\.cc.*cuda(Malloc|Free)"),
+    "gpu-launches": Row("computes", r"\bmain\b", r"scale_rows rig\.cc.*cudaLaunchKernel"),
+    "gpu-waits": Row("device", r"\bmain\b", r"cudaEventSynchronize.*step rig\.cc"),
     "spins-at-gate": Row("spins", "rower", "wait_for_stroke"),
     "spins-in-openmp": Row("spins", "omp worker|reduce", "", "OpenMP barriers"),
     "runtimes": Row("spins", "", "", "libgomp"),

@@ -72,7 +72,7 @@ SLOW = {
     "profiled": r"cProfile follows each call",
 }
 # By which rules, where it is not what main computes.
-SAID_BY = {"forks": "page_faults", "concats": "page_faults", "jax_shapes": "waits.*",
+SAID_BY = {"forks": "page_faults", "jax_shapes": "waits.*",
            "torch_shapes": "waits.*"}
 # Where, if not in slow(): torch waits for the compiler in the module that it has made.
 PLACES = {"torch_shapes": (r"AsyncCompile\.wait|Future\.result",)}
@@ -137,6 +137,8 @@ LIBRARIES = [slow(kind, says) for kind, says in SLOW.items()] + [
     real("loky-fit", "main looks again and again for the fits of joblib's processes", "polls",
          r"fit_all loky_fit\.py", r"_retrieve", r"Meanwhile .* in fit <dynamic-code>",
          options=("-s",)),
+    real("jax-settle", "main waits for what JAX computes", "waits.*",
+         r"(settle|fetch) jax_settle\.py", "JAX computes there what was called before"),
     real("polars-totals", "main waits for polars' pool", "waits_meanwhile",
          r"totals polars_totals\.py", r"polars-0 and polars-1"),
     real("duckdb-totals", "main and DuckDB's threads compute", "computes|waits.*",

@@ -32,6 +32,10 @@ static const struct {
      "work", 3},
     /* Recursion from one line. */
     {"main!app > f!app|/a.c:7 > f!app|/a.c:7 > f!app|/a.c:7 > pause [blocked]", "f*3 main", 0},
+    /* Functions without names are one line. */
+    {"main!app > go!libgpu.so > 0x7f0010!libgpu.so > 0x7f0020!libgpu.so > work!app > "
+     "0x7f0030!libgpu.so",
+     "libgpu.so+0x7f0030 work libgpu.so+0x7f0020*2 go main", 0},
     /* Of a library's many frames the last two, and the one that was called. */
     {"main!app > a!/usr/lib/libt.so > b!/usr/lib/libt.so > c!/usr/lib/libt.so > "
      "d!/usr/lib/libt.so > e!/usr/lib/libt.so > mine!app",

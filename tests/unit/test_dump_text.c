@@ -93,7 +93,7 @@ static void assert_has(const char *expected)
 static void assert_state(const char *stack, enum thread_state state, int64_t cpu_ms,
                          const char *expected)
 {
-    char line[160];
+    char line[240];
     setup();
     thread_id main = builder_thread(&b, PID, NULL);
     builder_run(&b, main, stack, LOOK_MS, state == THREAD_BLOCKED ? 0 : LOOK_MS);
@@ -115,6 +115,17 @@ START_TEST(a_thread_that_only_asks_again_spins)
 {
     assert_state("main!app > cuCtxSynchronize!libcuda.so.1", THREAD_RUNNING, 480,
                  "spins for the GPU 96% of the time");
+}
+END_TEST
+
+/* In whatever call: that is its driver's affair. */
+START_TEST(a_thread_that_waits_for_a_gpu_asleep_says_so)
+{
+    assert_state("main!app > cuEventSynchronize!libcuda.so.1 > poll!libc.so.6 > poll [blocked]",
+                 THREAD_BLOCKED, 60,
+                 "waits for the GPU, ran 12% of the time\n"
+                 "  What is queued for the GPU before that is the limit: nsys, or torch.profiler,\n"
+                 "  shows which kernels take it.");
 }
 END_TEST
 
@@ -526,9 +537,10 @@ START_TEST(equal_stacks_are_one_entry)
 END_TEST
 
 CHECK_MAIN("dump_text", 20, a_thread_that_runs_has_its_share_of_the_time,
-           a_thread_that_only_asks_again_spins, a_blocked_thread_that_ran_has_its_share,
-           a_frozen_thread_is_in_no_call, a_background_job_that_reads_is_told_another_way,
-           a_stopped_thread_has_the_way_on, a_thread_without_a_cpu_waits_for_one,
+           a_thread_that_only_asks_again_spins, a_thread_that_waits_for_a_gpu_asleep_says_so,
+           a_blocked_thread_that_ran_has_its_share, a_frozen_thread_is_in_no_call,
+           a_background_job_that_reads_is_told_another_way, a_stopped_thread_has_the_way_on,
+           a_thread_without_a_cpu_waits_for_one,
            a_thread_that_moved_has_the_places_of_the_whole_look, a_wait_has_its_meaning,
            a_time_out_is_told, the_rest_of_a_loop_is_idle,
            a_thread_that_stayed_in_one_function_has_none,

@@ -1,6 +1,7 @@
 /* What is known to be slow of others' code. */
 #include <string.h>
 
+#include "base/clock.h"
 #include "tests/support/check_main.h"
 #include "tests/support/findings_stage.h"
 
@@ -109,9 +110,36 @@ START_TEST(what_is_known_to_be_slow_of_packages_is_told)
          "a validator that is kept"},
         {"step!app > draw!app > __random!libc.so.6", "random_r()"},
         {STEP "mean" LIB("statistics.py") " > _sum" LIB("statistics.py"), "fmean() adds floats"},
+        {"step!app > cudaMemcpyAsync!app > cuMemcpyDtoHAsync_v2!libcuda.so.1 > memcpy!libc.so.6",
+         "CUDA copies memory that is not pinned for 75%"},
+        {"relu!app > cudaFree!app > cuMemFree_v2!libcuda.so.1 > ioctl!libc.so.6",
+         "PyTorch's cache"},
+        {"add!app > cudaLaunchKernel!app > libcudart_static_41db!app > "
+         "cuLaunchKernel_ptsz!libcuda.so.1",
+         "75% of its CPU time: of many small ones"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_known(cases[i].stack, 3000, cases[i].words);
+}
+END_TEST
+
+/* Who copies to new memory takes faults by that. */
+START_TEST(slow_code_is_told_and_not_its_page_faults)
+{
+    b = builder_start(10, "app");
+    thread_id lead = builder_thread(&b, 10, NULL);
+    builder_run(&b, lead, "step!app > cuMemcpyDtoHAsync_v2!libcuda.so.1 > memcpy!libc.so.6", 4000,
+                4000);
+    struct profile_thread *t = profile_get_thread(b.p, lead);
+    t->runs[0].weights.events.near_faults = 1000;
+    t->usage = (struct profile_usage){.over_ns = 4000L * NS_PER_MS,
+                                      .user_ns = 1680L * NS_PER_MS,
+                                      .system_ns = 2320L * NS_PER_MS,
+                                      .minor_faults = 292000};
+    judge(4000);
+    assert_told(0, "computes", "CUDA copies memory that is not pinned for 100%");
+    ck_assert(!is_said("minor page faults a second"));
+    teardown();
 }
 END_TEST
 
@@ -276,8 +304,9 @@ START_TEST(rows_with_the_same_words_are_told_as_one)
 }
 END_TEST
 
-CHECK_MAIN("findings_slow_code", 20, what_is_slow_of_others_is_told,
-           what_is_known_to_be_slow_of_packages_is_told, rows_with_the_same_words_are_told_as_one,
-           who_syncs_is_told_with_all_of_its_time, who_calls_what_many_call_is_named,
-           what_is_known_to_be_slow_is_told, many_calls_are_told_with_their_size,
-           a_sync_of_sqlite_is_told_to_be_a_transactions, what_is_not_slow_or_done_once_is_not_told)
+CHECK_MAIN("findings_slow_code", 20, slow_code_is_told_and_not_its_page_faults,
+           what_is_slow_of_others_is_told, what_is_known_to_be_slow_of_packages_is_told,
+           rows_with_the_same_words_are_told_as_one, who_syncs_is_told_with_all_of_its_time,
+           who_calls_what_many_call_is_named, what_is_known_to_be_slow_is_told,
+           many_calls_are_told_with_their_size, a_sync_of_sqlite_is_told_to_be_a_transactions,
+           what_is_not_slow_or_done_once_is_not_told)

@@ -240,5 +240,34 @@ START_TEST(stacks_are_judged_by_what_is_inside)
 }
 END_TEST
 
+/* A GPU's driver sleeps in whatever call it likes. */
+START_TEST(who_waits_for_a_gpu_asleep_is_shown_so)
+{
+    static const char asleep[] = "[waits for GPU]";
+    static const struct {
+        const char *leaf, *stack;
+    } cases[] = {
+        {asleep, "step!app > cuEventSynchronize!libcuda.so.1 > 0x7f0010!libcuda.so.1 > "
+                 "poll!libc.so.6 > poll [blocked]"},
+        {asleep, "cudaStreamSynchronize!app > libcudart_static_41db!app > "
+                 "cuStreamSynchronize!libcuda.so.1 > pthread_cond_wait!libc.so.6 > "
+                 "futex [blocked]"},
+        {asleep, "cuCtxSynchronize!libcuda.so.1 > ioctl!libc.so.6 > ioctl /dev//nvidiactl "
+                 "[blocked]"},
+        {"poll [blocked]", "cuEventSynchronize!libcuda.so.1 > on_done!app > poll!libc.so.6 > "
+                           "poll [blocked]"},
+        {"ioctl [blocked]", "cuMemAlloc_v2!libcuda.so.1 > ioctl!libc.so.6 > ioctl [blocked]"},
+        {"[waiting for cpu]", "cuCtxSynchronize!libcuda.so.1 > [waiting for cpu]"},
+        {"futex [blocked]", "main!app > gomp_barrier_wait_end!libgomp.so.1 > futex [blocked]"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct shown_stack s = builder_shown(cases[i].stack);
+        ck_assert_str_eq(s.frames[s.n - 1].name, cases[i].leaf);
+        ck_assert(s.frames[s.n - 2].kind == SHOWN_NATIVE);
+        builder_shown_release(&s);
+    }
+}
+END_TEST
+
 CHECK_MAIN("spinning", 20, functions_that_wait_are_known, work_inside_of_a_wait_is_no_spinning,
-           stacks_are_judged_by_what_is_inside)
+           stacks_are_judged_by_what_is_inside, who_waits_for_a_gpu_asleep_is_shown_so)
