@@ -73,13 +73,20 @@ static int64_t idle_ns_of(const struct judgement *s, const struct profile_thread
     return loop.idle_ns;
 }
 
-/* Does T sleep once a tick or more often?  Samples may find it awake each time, on busy CPUs. */
-static bool sleeps_often(const struct profile_thread *t)
+/* Does T sleep once a tick or more often, but for the waits that were seen elsewhere, as those of
+ * calls that block?  Samples may find its loop awake each time, on busy CPUs. */
+static bool polls_often(const struct judgement *s, const struct profile_thread *t)
 {
     uint64_t samples = 0;
-    for (size_t i = 0; i < t->n_runs; i++)
-        samples += t->runs[i].samples;
-    return events_voluntary(t) >= samples;
+    uint64_t elsewhere = 0;
+    for (size_t i = 0; i < t->n_runs; i++) {
+        const struct run *run = &t->runs[i];
+        samples += run->samples;
+        if (run->state == RUN_BLOCKED && !poll_of(s, run))
+            elsewhere += run->weights.events.put_on_cpu;
+    }
+    uint64_t slept = events_voluntary(t);
+    return slept > elsewhere && slept - elsewhere >= samples;
 }
 
 bool loop_never_idles(const struct judgement *s, const struct thread_group *group)
@@ -88,7 +95,7 @@ bool loop_never_idles(const struct judgement *s, const struct thread_group *grou
     bool often = false;
     for (size_t i = 0; i < group->n; i++) {
         idle_ns += idle_ns_of(s, group->threads[i]->thread);
-        often |= sleeps_often(group->threads[i]->thread);
+        often |= polls_often(s, group->threads[i]->thread);
     }
     return share_of(idle_ns, group->wall_ns) < loop_idle_share && !often;
 }
@@ -161,7 +168,7 @@ bool loop_is_always_ready(const struct judgement *s, const struct thread_summary
     enum { LEAST_TIMES = 10 };
     int64_t idle_ns = polls->kind ? idle_ns_of(s, t->thread) : polls->waits_ns;
     return polls->polls >= LEAST_TIMES && share_of(polls->poll_ns, t->wall_ns) >= ready_share &&
-           share_of(idle_ns, t->wall_ns) < loop_idle_share && !sleeps_often(t->thread);
+           share_of(idle_ns, t->wall_ns) < loop_idle_share && !polls_often(s, t->thread);
 }
 
 bool loop_is_ready_of(const struct judgement *s, const struct thread_group *group)

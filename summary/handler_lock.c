@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "summary/frame_role.h"
+#include "summary/known.h"
 
 const char handler_words[] =
     "It is in a signal handler, which interrupted what has this lock: it waits for itself. A "
@@ -32,6 +33,8 @@ bool handler_waits_for_interrupted(const struct shown_frame *stack, size_t n)
     size_t handler = n - 1; /* frames up to what the handler returns to */
     while (handler && !frame_is_signal(&stack[handler - 1]))
         handler--;
+    if (handler > 1 && known_does(&stack[handler - 2], DOES_BLOCK))
+        return false; /* who was interrupted in a wait has no lock yet */
     for (size_t i = n - 1; handler && i > handler && stack[i - 1].libc; i--)
         if (interrupted_has(stack, handler - 1, &stack[i - 1]))
             return true;

@@ -173,15 +173,15 @@ static bool is_retrys_sleep(struct outward w)
 static const char *meaning(struct outward w)
 {
     const struct outward start = w;
+    const struct shown_frame *wait = next_outward(&w);
+    const bool sleeps = wait && is_sleep(wait);
     for (const struct shown_frame *f; (f = next_outward(&w));) {
         const struct known_row *row = known_row_of(f, KNOWN_SAYS);
-        if (row)
+        if (row && (sleeps || !(row->does >> DOES_SLEEP & 1)))
             return row->says;
         if (f->kind == SHOWN_PYTHON && frame_role(f, true) == ROLE_OWN)
             break;
     }
-    w = start;
-    const struct shown_frame *wait = next_outward(&w);
     if (wait && wait->asleep)
         return spinning_meaning(wait->asleep);
     if (wait && opens_fifo(wait))

@@ -22,6 +22,15 @@ START_TEST(what_keeps_a_loop_from_polling_is_told)
     ck_assert(
         is_said("That keeps its event loop (asyncio) from polling: all else that it serves waits"));
     teardown();
+    setup(); /* many short waits, each for an answer: none of them is its poll */
+    builder_run(&b, lead, LOOP "load@/src/a.py:5:6 > recvfrom socket [blocked]", 3800, 0);
+    builder_run(&b, lead, LOOP "load@/src/a.py:5:6", 200, 200);
+    struct profile_thread *t = profile_get_thread(b.p, lead);
+    t->runs[0].weights.events.put_on_cpu = 1000;
+    t->usage = (struct profile_usage){.over_ns = 4000L * NS_PER_MS, .voluntary = 1000};
+    judge(4000);
+    ck_assert(is_said("That keeps its event loop (asyncio) from polling"));
+    teardown();
     setup(); /* a loop that polls now and then */
     for (int i = 0; i < 10; i++) {
         builder_run(&b, lead, LOOP "load@/src/a.py:5:6 > clock_nanosleep [blocked]", 300, 0);

@@ -296,7 +296,7 @@ START_TEST(rows_with_the_same_words_are_told_as_one)
     b = builder_start(10, "app");
     thread_id lead = builder_thread(&b, 10, NULL);
     builder_run(&b, lead, "step!app > std::vector<int>::operator[]!app", 600, 600);
-    builder_run(&b, lead, "step!app > std::move<int&>!app", 600, 600);
+    builder_run(&b, lead, "step!app > std::forward<int&>!app", 600, 600);
     builder_run(&b, lead, "step!app", 2800, 2800);
     judge(4000);
     assert_told(0, "computes", "called one by one for 30% of its CPU time");

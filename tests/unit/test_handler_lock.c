@@ -31,6 +31,9 @@ START_TEST(other_waits_are_none)
         MAIN "__tz_convert!libc.so.6 > " HANDLER "printf!libc.so.6 > " WAIT, /* another lock */
         MAIN "parse!app > " HANDLER "__tz_convert!libc.so.6 > " WAIT,        /* that another has */
         MAIN "__tz_convert!libc.so.6 > " HANDLER "__tz_convert!libc.so.6",   /* it runs */
+        /* It was interrupted in its own wait for what another has. */
+        MAIN "malloc!libc.so.6 > __lll_lock_wait_private!libc.so.6 > " HANDLER
+             "malloc!libc.so.6 > " WAIT,
         "__restore_rt!libc.so.6 > futex [blocked]",
         "futex [blocked]",
     };
