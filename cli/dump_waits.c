@@ -11,6 +11,7 @@
 #include "summary/futex_kind.h"
 #include "summary/once.h"
 #include "summary/shared_place.h"
+#include "summary/state_words.h"
 #include "summary/verdict_words.h"
 #include "summary/wait_side.h"
 #include "summary/wait_text.h"
@@ -317,21 +318,13 @@ static void add_holder(const struct dump *d, const struct dump_thread *t, bool n
                        struct text *out)
 {
     const struct blocker *b = &t->side.blocker;
-    if (b->kind == BLOCKER_SHARED && b->pid)
-        text_addf(out, ", held by process %d (%s)", b->pid, profile_text(d->profile, b->name));
-    if (b->kind == BLOCKER_GONE) {
-        text_add(out, ",");
-        verdict_add_owner_gone(out, b->tid);
-    }
-    if (b->kind != BLOCKER_THREAD)
-        return;
-    text_add(out, ", held by ");
-    if (b->tid == t->tid)
-        text_add(out, "itself");
-    else
-        add_other(d, t, numbered, out);
-    if (b->pid != t->pid && !find_thread(d, b->tid))
+    struct text holder = {0};
+    if (b->kind == BLOCKER_THREAD)
+        add_other(d, t, numbered, &holder);
+    state_add_holder(out, d->profile, b, b->tid == t->tid, text_str(&holder));
+    if (b->kind == BLOCKER_THREAD && b->pid != t->pid && !find_thread(d, b->tid))
         text_addf(out, " of process %d", b->pid);
+    text_release(&holder);
 }
 
 /* "0x55f2…140": of an address what tells it from others.  The whole is in JSON. */
@@ -351,39 +344,33 @@ bool dump_waits_opens_fifo(const struct dump_thread *t)
     return t->side.thing == THING_PIPE && syscall_path_argument(t->syscall) >= 0;
 }
 
+/* That of a thread to end has that thread in its middle. */
+static void add_join(const struct dump *d, const struct dump_thread *t, bool numbered,
+                     struct text *out)
+{
+    if (!t->side.blocker.tid)
+        return;
+    text_addf(out, "waits for %s", numbered ? "thread " : "");
+    add_other(d, t, numbered, out);
+    text_add(out, " to end");
+}
+
 void dump_waits_add(const struct dump *d, const struct dump_thread *t, bool numbered,
                     struct text *out)
 {
-    const char *kind = dump_waits_kind(d, t);
-    enum spin_kind asleep = asleep_for(d, t);
-    if (dump_waits_opens_fifo(t))
-        return;
-    if (asleep) {
+    const bool notified = t->python_threads[0] && t->futex == FUTEX_CONDITION;
+    const enum spin_kind asleep = asleep_for(d, t);
+    if (asleep)
         text_addf(out, "waits %s", spinning_words(asleep));
-        return;
-    }
-    if (wait_side_is_kernels(t->side.thing)) {
-        text_add(out, "waits for ");
-        wait_side_add_text(out, d->profile, &t->side, t->pid, true);
-        return;
-    }
-    if (!kind || (t->side.thing == THING_THREAD && !t->side.blocker.tid))
+    if (asleep || dump_waits_opens_fifo(t) || !dump_waits_kind(d, t))
         return;
     if (t->side.thing == THING_THREAD) {
-        text_addf(out, "waits for %s", numbered ? "thread " : "");
-        add_other(d, t, numbered, out);
-        text_add(out, " to end");
+        add_join(d, t, numbered, out);
         return;
     }
-    struct wait_side side = t->side;
-    side.blocker.pid = t->pid; /* whoever has it: the variable is of this process */
-    bool notified = t->python_threads[0] && t->futex == FUTEX_CONDITION;
-    if (side.thing) {
-        text_add(out, "waits for ");
-        wait_side_add_thing(out, d->profile, &side);
-    } else {
-        text_addf(out, "waits%s", notified ? " to be notified" : futex_kind_words(t->futex));
-    }
+    state_add_wait(out, d->profile, &t->side, t->pid, t->futex, notified);
+    if (wait_side_is_kernels(t->side.thing))
+        return;
     if (t->side.addr && numbered)
         add_address(t->side.addr, out);
     else if (t->side.blocker.kind == BLOCKER_SHARED && !t->side.blocker.pid)

@@ -10,6 +10,7 @@
 #include "summary/frame_name.h"
 #include "summary/frame_role.h"
 #include "summary/short_name.h"
+#include "summary/state_words.h"
 #include "summary/verdict_words.h"
 #include "summary/wait_text.h"
 
@@ -23,62 +24,33 @@ static void add_tame(struct text *out, const char *before, const char *name, con
     text_add(out, after);
 }
 
-/* The end of a path says more than its beginning. */
-static void add_end(const struct dump *d, const char *name, struct text *out)
+/* What the call is for: "sleep", if that is all. */
+static const char *object_of(const struct dump *d, const struct dump_thread *t,
+                             const struct wait *wait)
 {
-    enum { MOST_COLUMNS = 48 };
-    struct text tame = {0};
-    text_add_tame(&tame, name, strlen(name));
-    size_t columns = text_columns(&tame, 0);
-    size_t drop = 0;
-    if (!d->style.full && columns > MOST_COLUMNS) {
-        drop = utf8_cut(tame.s, tame.len, columns - MOST_COLUMNS + 1);
-        text_add(out, "…");
-    }
-    text_add(out, text_str(&tame) + drop);
-    text_release(&tame);
-}
-
-/* " (nfs4 nfs01:/export)" of a file for which another machine answers. */
-static void add_mount(const struct dump *d, const struct dump_thread *t, struct text *out)
-{
-    const struct wait *wait = profile_see_wait(d->profile, t->at.wait);
-    const struct profile_mount *m =
-        wait && wait->mount.ix ? profile_see_mount(d->profile, wait->mount) : NULL;
-    if (!m || !m->served)
-        return;
-    text_add(out, " (");
-    add_end(d, profile_text(d->profile, m->type), out);
-    text_add(out, " ");
-    add_end(d, profile_text(d->profile, m->source), out);
-    text_add(out, ")");
-}
-
-static bool sleeps(const struct dump *d, const struct dump_thread *t, const char *call)
-{
-    const struct wait *wait = profile_see_wait(d->profile, t->at.wait);
-    return str_ends(call, "nanosleep") ||
-           (wait && wait->object.ix && str_eq(profile_text(d->profile, wait->object), "sleep"));
+    if (t->object || !wait || !wait->object.ix)
+        return t->object;
+    return profile_text(d->profile, wait->object);
 }
 
 static void add_call(const struct dump *d, const struct dump_thread *t, struct text *out)
 {
-    const char *call = t->syscall >= 0 ? syscall_name(t->syscall) : NULL;
+    enum { MOST_COLUMNS = 48 };
+    const struct wait *wait = profile_see_wait(d->profile, t->at.wait);
+    char number[32];
+    struct state_call call = {
+        .name = t->syscall >= 0 ? syscall_name(t->syscall) : NULL,
+        .object = object_of(d, t, wait),
+        .mount = wait && wait->mount.ix ? profile_see_mount(d->profile, wait->mount) : NULL,
+        .profile = d->profile,
+        .most_columns = d->style.full ? SIZE_MAX : MOST_COLUMNS,
+    };
+    (void)snprintf(number, sizeof number, "system call %lld", (long long)t->syscall);
+    call.name = call.name ? call.name : number;
     if (t->syscall == -1)
-        text_add(out, dump_thread_is_of_kind(d, t, WAIT_PAGE)
-                          ? "in a page fault"
-                          : "is off the CPU in no system call, cause unknown");
-    else if (!call)
-        text_addf(out, "in system call %lld", (long long)t->syscall);
-    else if (sleeps(d, t, call))
-        text_addf(out, "sleeps (%s)", call);
+        state_add_off_cpu(out, wait && wait->kind == WAIT_PAGE);
     else
-        text_addf(out, "in %s", call);
-    if (t->object && !str_eq(t->object, "eventpoll")) {
-        text_add(out, " of ");
-        add_end(d, t->object, out);
-        add_mount(d, t, out);
-    }
+        state_add_call(out, &call);
     if (dump_waits_opens_fifo(t))
         text_add(out, ", a FIFO whose other end no process has open");
 }
@@ -147,17 +119,12 @@ static void add_stopped(const struct dump *d, const struct dump_thread *t, bool 
 static void add_off_call(const struct dump *d, const struct dump_thread *t, bool numbered,
                          struct text *out)
 {
-    enum spin_kind spins = dump_words_spin(d, t);
     if (t->gil.gil == PY_GIL_WAITING) /* it wakes now and then to look */
         dump_waits_add(d, t, numbered, out);
     else if (t->state == THREAD_STOPPED)
         add_stopped(d, t, numbered, out);
-    else if (t->state == THREAD_RUNNABLE)
-        text_add(out, "waits for a CPU");
-    else if (spins != SPIN_NONE)
-        text_addf(out, "spins %s", spinning_words(spins));
     else
-        text_add(out, "runs");
+        state_add_on_cpu(out, t->state == THREAD_RUNNABLE, dump_words_spin(d, t));
 }
 
 void dump_words_state(const struct dump *d, const struct dump_thread *t, bool numbered,
