@@ -112,6 +112,9 @@ START_TEST(what_is_known_to_be_slow_of_packages_is_told)
         {STEP "mean" LIB("statistics.py") " > _sum" LIB("statistics.py"), "fmean() adds floats"},
         {"step!app > cudaMemcpyAsync!app > cuMemcpyDtoHAsync_v2!libcuda.so.1 > memcpy!libc.so.6",
          "CUDA copies memory that is not pinned for 75%"},
+        {STEP "at::native::_local_scalar_dense_cuda!/opt/conda/lib/libtorch_cuda.so > "
+              "cudaMemcpyAsync!/opt/conda/lib/libcudart.so.12 > cuMemcpyDtoHAsync_v2!libcuda.so.1",
+         "PyTorch's item() waits for the GPU for 75%"},
         {"relu!app > cudaFree!app > cuMemFree_v2!libcuda.so.1 > ioctl!libc.so.6",
          "PyTorch's cache"},
         {"add!app > cudaLaunchKernel!app > libcudart_static_41db!app > "
