@@ -79,6 +79,15 @@ static int64_t take_alike(const struct judgement *s, const struct thread_group *
     return ns;
 }
 
+/* Is NODE in native code of the user's own, which Python has called? */
+static bool can_release(const struct call_tree *t, uint32_t node)
+{
+    while (node && call_tree_node(t, node).role < ROLE_LIBRARY)
+        node = call_tree_node(t, node).parent;
+    return node && call_tree_node(t, node).role == ROLE_OWN &&
+           call_tree_node(t, node).frame->kind == SHOWN_NATIVE;
+}
+
 /* Tells of those with most of HELD, as many as it takes to explain most of the wait. */
 static void add_holders(const struct judgement *s, int64_t *held, int64_t all, struct text *words,
                         struct finding *f)
@@ -106,6 +115,10 @@ static void add_holders(const struct judgement *s, int64_t *held, int64_t all, s
     if (call_paths_heaviest(&t, &path, 1)) {
         text_add(words, ", ");
         add_place(words, &path);
+        text_add(words, can_release(s->g->tree, path.node) && 2 * path.ns >= t.all_ns
+                            ? ". Native code can release it there: Py_BEGIN_ALLOW_THREADS, "
+                              "Cython's nogil, ctypes.CDLL in place of PyDLL"
+                            : "");
         call_path_release(&path);
     }
     text_add(words, ".");

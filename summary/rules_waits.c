@@ -12,6 +12,7 @@
 #include "summary/rule_classes.h"
 #include "summary/rule_doing.h"
 #include "summary/rule_words.h"
+#include "summary/standoff.h"
 #include "summary/unknown_lock.h"
 #include "summary/work_beside.h"
 
@@ -533,6 +534,7 @@ void tell_waits(const struct judgement *s, struct finding *f, struct text *words
     add_in_turn(s, group, words);
     add_kept_loop(s, group, path->node, words);
     add_other_side(s, group, facts, words, f);
+    add_standoff(s, group, words, f);
     lockstep_add(&facts->lockstep, group, words);
     add_second_wait(group, class, words);
     if (facts->commands)

@@ -122,6 +122,15 @@ static void set_place(struct wait_owners *w, const struct lock_wait *wait, struc
     text_release(&tame);
 }
 
+/* Does LOCK lie in memory that no other process has?  libstdc++'s std::future asks for no private
+ * futex (bits/atomic_futex.h), which tells nothing then.  Source: futex(2), mmap(2). */
+static bool is_own_memory(const struct wait_owners *w, const struct lock_wait *wait)
+{
+    const struct wait_target s = target_of(w, wait->sample.process);
+    const struct mapping *of = s.modules ? maps_find(modules_maps(s.modules), wait->args[0]) : NULL;
+    return of && !of->inode && !of->shared;
+}
+
 static void set_thread(const struct wait_target *s, pid_t tid, struct blocker *b)
 {
     *b = (struct blocker){.kind = BLOCKER_THREAD, .pid = s->pid, .tid = tid};
@@ -161,7 +170,8 @@ static struct wait_side find_side(struct wait_owners *w, const struct lock_wait 
                                   const struct futex_lock *lock, const struct reading *reading)
 {
     bool exact = !(wait->sample.flags & SAMPLE_APPROXIMATE);
-    struct wait_side side = {.timed = lock->timed, .inside = exact && !lock->shared};
+    struct wait_side side = {.timed = lock->timed,
+                             .inside = exact && (!lock->shared || is_own_memory(w, wait))};
     if (exact && !lock->owner && lock->shared && w->profile)
         set_place(w, wait, &side.blocker);
     if (!exact || !lock->thing)

@@ -100,6 +100,7 @@ EXPECTED = {
     "gpu-memory": Row("computes", r"\bmain\b", r"Allocator::\w+ rig\.cc.*cuda(Malloc|Free)"),
     "gpu-launches": Row("computes", r"\bmain\b", r"scale_rows rig\.cc.*cudaLaunchKernel"),
     "gpu-waits": Row("device", r"\bmain\b", r"cudaEventSynchronize.*step rig\.cc"),
+    "patient-pool": Row("condition", r"\bmain\b", r"main errands\.cc", r"cart.*price_cart"),
     "spins-at-gate": Row("spins", "rower", "wait_for_stroke"),
     "spins-in-openmp": Row("spins", "omp worker|reduce", "", "OpenMP barriers"),
     "runtimes": Row("spins", "", "", "libgomp"),

@@ -42,6 +42,27 @@ START_TEST(threads_that_all_wait_for_one_another_are_told_the_culprit_first)
 }
 END_TEST
 
+/* Until a time-out, after which somebody runs for a moment.  Of three threads one is not known, and
+ * may do what the others wait for. */
+START_TEST(threads_that_wait_for_one_another_until_a_time_out_are_told)
+{
+    static const struct wait_side patient = {.inside = true, .timed = true};
+    static const char asks[] = "serve!post > ask!post > pthread_cond_timedwait!libc.so.6";
+    for (uint64_t threads = 2; threads <= 3; threads++) {
+        setup(threads);
+        builder_held(&b, lead, "serve!post > pthread_cond_wait!libc.so.6", &condition, 4000);
+        builder_held(&b, deliver, asks, &patient, 3900);
+        builder_run(&b, deliver, "serve!post > ask!post", 100, 100);
+        judge(4000);
+        ck_assert_int_eq(
+            is_said("All 2 threads wait for one another, for at least 98% of the time, "
+                    "until a time-out"),
+            threads == 2);
+        teardown();
+    }
+}
+END_TEST
+
 /* A pool of one thread, whose task waits for the result of another one. */
 START_TEST(a_pool_that_waits_for_itself_is_told_the_way_out)
 {
@@ -307,6 +328,7 @@ CHECK_MAIN("findings_stuck", 20, a_pool_that_waits_for_itself_is_told_the_way_ou
            a_process_that_is_stuck_does_not_hide_one_that_works, tasks_that_wait_for_one_thing,
            tasks_that_wait_for_work,
            threads_that_all_wait_for_one_another_are_told_the_culprit_first,
+           threads_that_wait_for_one_another_until_a_time_out_are_told,
            the_line_of_a_wait_is_where_it_waits_at_the_end,
            a_child_of_fork_has_no_thread_of_its_parents, any_other_way_out_keeps_it_silent,
            a_thread_that_runs_or_has_ended, a_thread_that_is_alone,

@@ -134,6 +134,22 @@ START_TEST(of_a_word_without_an_owner_the_file_is_told)
 }
 END_TEST
 
+/* Words of std::future are waited for as if other processes had them, too. */
+START_TEST(what_lies_in_own_memory_ends_inside_of_the_process)
+{
+    uint32_t *own = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(own, MAP_FAILED);
+    ck_assert_int_eq(modules_refresh(processes[0].modules), 0);
+    struct sample_message m = sample_of_waiter();
+    ck_assert(!wait_owner_of_futex(&w, &m, processes[0].live).inside);
+    m.snapshot.syscall_args[0] = (uintptr_t)own;
+    ck_assert(wait_owner_of_futex(&w, &m, processes[0].live).inside);
+    m.snapshot.syscall_args[0] = 0; /* nothing lies there */
+    ck_assert(!wait_owner_of_futex(&w, &m, processes[0].live).inside);
+    (void)munmap(own, 4096);
+}
+END_TEST
+
 static void note_holder(void *ctx, uint32_t task, const struct wait_side *side, int64_t at_ns)
 {
     pid_t *tid = ctx;
@@ -476,18 +492,16 @@ START_TEST(a_lock_of_many_waiters_is_read_once)
 }
 END_TEST
 
-CHECK_MAIN_WITH("wait_owner", 20, setup, teardown,
-                of_two_processes_that_could_be_meant_none_is_told,
-                a_process_that_is_not_recorded_has_it, of_a_word_without_an_owner_the_file_is_told,
-                a_lock_that_has_changed_hands_is_read_again,
-                a_wait_that_outlives_anothers_has_an_unknown_holder_at_its_end,
-                a_reading_counts_from_the_middle_since_the_one_before,
-                a_reading_counts_from_the_middle_since_the_sample,
-                time_that_is_not_read_has_no_holder, a_watched_lock_is_not_in_doubt,
-                a_thread_does_not_wait_for_itself,
-                a_thread_that_was_given_the_lock_is_the_others_holder,
-                a_python_lock_that_changes_hands_is_searched_for_again,
-                a_python_lock_changes_no_hands_because_the_recording_ends,
-                a_holder_found_behind_a_hand_over_was_none_before_it,
-                a_holder_found_during_a_hand_over_is_none,
-                an_rwlock_that_is_just_given_on_is_read_later, a_lock_of_many_waiters_is_read_once)
+CHECK_MAIN_WITH(
+    "wait_owner", 20, setup, teardown, of_two_processes_that_could_be_meant_none_is_told,
+    a_process_that_is_not_recorded_has_it, what_lies_in_own_memory_ends_inside_of_the_process,
+    of_a_word_without_an_owner_the_file_is_told, a_lock_that_has_changed_hands_is_read_again,
+    a_wait_that_outlives_anothers_has_an_unknown_holder_at_its_end,
+    a_reading_counts_from_the_middle_since_the_one_before,
+    a_reading_counts_from_the_middle_since_the_sample, time_that_is_not_read_has_no_holder,
+    a_watched_lock_is_not_in_doubt, a_thread_does_not_wait_for_itself,
+    a_thread_that_was_given_the_lock_is_the_others_holder,
+    a_python_lock_that_changes_hands_is_searched_for_again,
+    a_python_lock_changes_no_hands_because_the_recording_ends,
+    a_holder_found_behind_a_hand_over_was_none_before_it, a_holder_found_during_a_hand_over_is_none,
+    an_rwlock_that_is_just_given_on_is_read_later, a_lock_of_many_waiters_is_read_once)
