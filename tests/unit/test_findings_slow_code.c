@@ -112,6 +112,9 @@ START_TEST(what_is_known_to_be_slow_of_packages_is_told)
         {STEP "mean" LIB("statistics.py") " > _sum" LIB("statistics.py"), "fmean() adds floats"},
         {"step!app > cudaMemcpyAsync!app > cuMemcpyDtoHAsync_v2!libcuda.so.1 > memcpy!libc.so.6",
          "CUDA copies memory that is not pinned for 75%"},
+        {"step!app > find!app > "
+         "std::_Hashtable<int>::_M_find_before_node!app|/usr/include/c++/12/a.h:3",
+         "walks lists of its buckets for 75%"},
         {STEP "at::native::_local_scalar_dense_cuda!/opt/conda/lib/libtorch_cuda.so > "
               "cudaMemcpyAsync!/opt/conda/lib/libcudart.so.12 > cuMemcpyDtoHAsync_v2!libcuda.so.1",
          "PyTorch's item() waits for the GPU for 75%"},
