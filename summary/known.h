@@ -65,6 +65,8 @@ enum known_act {
     DOES_BEGIN_REQUEST,  /* begins what is done for a client */
     DOES_RUN_OTHERS,     /* a program that runs others' code: what a script of bin/ starts */
     DOES_RUN_CELL,       /* runs what the user typed, in a loop that has nothing else to do */
+    DOES_COMMIT,         /* ends a transaction of a database that lies in files */
+    DOES_DRAIN,          /* of a task: waits for a peer to read what was sent */
     DOES_BE_INLINED,     /* is so small that a compiler inlines it, if it optimises */
     DOES_KINDS,
 };
@@ -97,11 +99,9 @@ struct known_row {
     const char *pool, *workers, *loop, *glue;
     /* enum spin_kind, twice; futex_kind; asked, twice */
     int spin, yields, futex, sleeps, asks;
-    unsigned within; /* 1 << enum spin_kind */
-    unsigned does;   /* 1 << enum known_act */
-    /* Of slow code: what comes before its share of the time, what behind it, the end of a file that
-     * says that it is for something else, and the share from which on it is told.  REMEDY is also
-     * an allocator's: what lets it keep its memory. */
+    unsigned within, does; /* 1 << enum spin_kind; 1 << enum known_act */
+    /* Of slow code: what comes before its share of the time, what behind it (also an allocator's),
+     * the end of a file that says that it is for something else, from which share on it is told. */
     const char *slow, *remedy, *unless;
     double least_share;
     const char *allocator;     /* its name */

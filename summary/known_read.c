@@ -58,6 +58,8 @@ static const char *const act_names[DOES_KINDS] = {
     [DOES_BEGIN_REQUEST] = "begin-request",
     [DOES_RUN_OTHERS] = "run-others",
     [DOES_RUN_CELL] = "run-cell",
+    [DOES_COMMIT] = "commit",
+    [DOES_DRAIN] = "drain",
     [DOES_BE_INLINED] = "be-inlined",
 };
 

@@ -145,18 +145,18 @@ static int64_t syncing_ns(const struct judgement *s, struct thread_group *group)
     return ns;
 }
 
-/* Is NODE, a sync, one of a transaction?  A checkpoint is one of many. */
-static bool is_sqlite_sync(const struct judgement *s, uint32_t node)
+/* Is NODE, a sync, one of a transaction?  A checkpoint of SQLite's is one of many. */
+static bool is_transactions_sync(const struct judgement *s, uint32_t node)
 {
     const struct call_node at = call_tree_node(s->g->tree, node);
     bool syncs = at.frame->call && strstr(at.frame->call, "sync");
-    bool sqlite = false;
+    bool commits = false;
     for (; syncs && node; node = call_tree_node(s->g->tree, node).parent) {
         const struct shown_frame *f = call_tree_node(s->g->tree, node).frame;
-        sqlite |= known_does(f, DOES_RETRY_LOCK);
+        commits |= known_does(f, DOES_RETRY_LOCK) || known_does(f, DOES_COMMIT);
         syncs = !strstr(f->name, "heckpoint");
     }
-    return syncs && sqlite;
+    return syncs && commits;
 }
 
 /* " In all save a.py:14 takes 88% of its time.": that function of the user's has much more of it
@@ -222,7 +222,7 @@ void tell_files(const struct judgement *s, struct finding *f, struct text *words
     text_add(words, ".");
     add_all_of_place(s, group, path->node, f->share, words);
     add_cpu_wait(group, words);
-    if (is_sqlite_sync(s, path->node)) /* https://sqlite.org/faq.html, question 19 */
+    if (is_transactions_sync(s, path->node)) /* https://sqlite.org/faq.html, question 19 */
         text_add(words, " Each transaction is synced: put many rows into one.");
 }
 

@@ -2,44 +2,44 @@
 
 #include "base/clock.h"
 #include "summary/frame_role.h"
+#include "summary/known.h"
 #include "summary/task_waits.h"
 
 /* ---- what is wrong ---- */
 
-/* Which tasks count.  A worker waits for work in Queue.get(), and many tasks for their turn at a
- * semaphore that limits them: there only tasks that serve a client are kept from something.  A
- * task that serves a slow client has to wait for it; another one, even a single one, keeps what it
- * has for all others. */
-enum task_who { ANY_TASKS, OF_CLIENTS, OF_NO_CLIENT };
-/* Functions of asyncio's, and what is wrong if several tasks wait in one for seconds. */
+/* Functions of asyncio's, and what is wrong if several tasks wait in one for seconds.  A worker
+ * waits for work in Queue.get(), and many tasks for their turn at a semaphore that limits them:
+ * there only tasks that serve a client are kept from something. */
 static const struct task_kind {
     const char *function, *what;
-    enum task_who who;
+    bool of_clients;
 } kinds[] = {
-    {"Queue.put", "one full queue", ANY_TASKS},
-    {"Queue.join", "one queue to be worked off", ANY_TASKS},
-    {"Queue.get", "one empty queue", OF_CLIENTS},
-    {"Lock.acquire", "one lock", ANY_TASKS},
-    {"Semaphore.acquire", "one semaphore", OF_CLIENTS},
-    {"FlowControlMixin._drain_helper", "a peer to read what was sent", OF_NO_CLIENT},
-    {"BaseSelectorEventLoop.sock_sendall", "a peer to read what was sent", OF_NO_CLIENT},
+    {"Queue.put", "one full queue", false},
+    {"Queue.join", "one queue to be worked off", false},
+    {"Queue.get", "one empty queue", true},
+    {"Lock.acquire", "one lock", false},
+    {"Semaphore.acquire", "one semaphore", true},
 };
 
-static bool counts(const struct profile_task_wait *wait, enum task_who who)
+static bool counts(const struct profile_task_wait *wait, const struct task_kind *kind)
 {
-    if (who == OF_NO_CLIENT)
-        return !wait->of_clients;
-    return !wait->apart && wait->n >= 2 && (wait->of_clients || who == ANY_TASKS);
+    return !wait->apart && wait->n >= 2 && (wait->of_clients || !kind->of_clients);
 }
 
 const char *task_fault_of(const struct judgement *s, const struct profile_task_wait *wait)
 {
     size_t n = 0;
     const struct shown_frame *stack = task_stack(s, wait, &n);
-    if (!n || !frame_is_asyncio(&stack[n - 1]) || wait->least_ns < NS_PER_S)
+    if (!n || wait->least_ns < NS_PER_S)
+        return NULL;
+    /* Who serves a slow client has to wait for it; another task, even a single one, keeps what it
+     * has for all others. */
+    if (known_does(&stack[n - 1], DOES_DRAIN))
+        return wait->of_clients ? NULL : "a peer to read what was sent";
+    if (!frame_is_asyncio(&stack[n - 1]))
         return NULL;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (str_eq(stack[n - 1].name, kinds[i].function) && counts(wait, kinds[i].who))
+        if (str_eq(stack[n - 1].name, kinds[i].function) && counts(wait, &kinds[i]))
             return kinds[i].what;
     return NULL;
 }

@@ -110,6 +110,17 @@ START_TEST(what_is_known_to_be_slow_of_packages_is_told)
          "a validator that is kept"},
         {"step!app > draw!app > __random!libc.so.6", "random_r()"},
         {STEP "mean" LIB("statistics.py") " > _sum" LIB("statistics.py"), "fmean() adds floats"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_known(cases[i].stack, 3000, cases[i].words);
+}
+END_TEST
+
+START_TEST(what_is_known_to_be_slow_of_native_code_is_told)
+{
+    static const struct {
+        const char *stack, *words;
+    } cases[] = {
         {"step!app > cudaMemcpyAsync!app > cuMemcpyDtoHAsync_v2!libcuda.so.1 > memcpy!libc.so.6",
          "CUDA copies memory that is not pinned for 75%"},
         {"step!app > find!app > "
@@ -311,8 +322,8 @@ START_TEST(rows_with_the_same_words_are_told_as_one)
 END_TEST
 
 CHECK_MAIN("findings_slow_code", 20, slow_code_is_told_and_not_its_page_faults,
-           what_is_slow_of_others_is_told, what_is_known_to_be_slow_of_packages_is_told,
-           rows_with_the_same_words_are_told_as_one, who_syncs_is_told_with_all_of_its_time,
-           who_calls_what_many_call_is_named, what_is_known_to_be_slow_is_told,
-           many_calls_are_told_with_their_size, a_sync_of_sqlite_is_told_to_be_a_transactions,
-           what_is_not_slow_or_done_once_is_not_told)
+           what_is_known_to_be_slow_of_native_code_is_told, what_is_slow_of_others_is_told,
+           what_is_known_to_be_slow_of_packages_is_told, rows_with_the_same_words_are_told_as_one,
+           who_syncs_is_told_with_all_of_its_time, who_calls_what_many_call_is_named,
+           what_is_known_to_be_slow_is_told, many_calls_are_told_with_their_size,
+           a_sync_of_sqlite_is_told_to_be_a_transactions, what_is_not_slow_or_done_once_is_not_told)
