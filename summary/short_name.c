@@ -117,11 +117,25 @@ static void drop_separator(struct text *out)
         text_truncate(out, out->len - 2);
 }
 
+/* The function that a wrapper calls, "ns::f" of "checked<&ns::f>": whatever it checks, that one is
+ * what runs.  Returns its length; 0: S is no such name. */
+static size_t wrapped_function(const char *s, const char *end, const char **ret)
+{
+    const char *open = memchr(s, '<', (size_t)(end - s));
+    if (!open || open == s || !begins_with(open, end, "<&") || closing(open, end) != end - 1 ||
+        memchr(open, ',', (size_t)(end - open)))
+        return 0;
+    *ret = open + strlen("<&");
+    return (size_t)(end - 1 - *ret);
+}
+
 /* Drops "<…>" and "(…)" of LEN bytes, but for what add_special() keeps and a name that is nothing
  * else. */
 static void add_without_arguments(struct text *out, const char *s, size_t len)
 {
     const char *end = s + len;
+    size_t wrapped = wrapped_function(s, end, &s);
+    end = wrapped ? s + wrapped : end;
     const char *type = NULL;
     size_t type_len = type_of_method(s, end, &type, &s);
     int depth = 0;

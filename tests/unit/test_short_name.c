@@ -46,6 +46,11 @@ static const struct {
     {"[read /mnt/data/a/long/path]", 20, "[read …/a/long/path]"},
     {"[read 64 files: /mnt/data/a/long/path]", 30, "[read 64 files: …/a/long/path]"},
     {"[read 64 files: /mnt/data/a/long/path]", 20, "[read …/a/long/path]"},
+    /* The function that a wrapper calls, where that is all that tells. */
+    {"torch::to_NotImplemented_<&torch::THPVariable_matmul>", 60,
+     "torch::to_NotImplemented_<&torch::THPVariable_matmul>"},
+    {"torch::to_NotImplemented_<&torch::THPVariable_matmul>", 30, "torch::THPVariable_matmul"},
+    {"call<&ns::f, &ns::g>", 12, "call"},
     {"caf\xc3\xa9::na\xc3\xafve", 10, "caf\xc3\xa9::na\xc3\xafve" + 7},
 };
 
