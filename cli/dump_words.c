@@ -244,19 +244,20 @@ void dump_words_place(const struct dump *d, const struct dump_thread *t, bool li
 static void add_name(const struct shown_frame *f, const struct brief_frame *b, size_t columns,
                      struct text *out)
 {
+    enum { LEAST_NAME = 8 };
     struct text name = {0};
     char times[48] = "";
     if (b->repeats > 1)
         (void)snprintf(times, sizeof times,
-                       f->nameless ? " (%zu functions without names)" : " (%zu times)", b->repeats);
+                       f->nameless ? " (%zu frames without names)" : " (%zu times)", b->repeats);
     if (f->kind == SHOWN_MARK)
         add_tame(&name, "", f->name, "");
     else if (b->call && !f->libc && strcspn(f->name, "<")) /* without what a template is made of */
         text_add_tame(&name, f->name, strcspn(f->name, "<"));
     else
         frame_add_thread_name(&name, f);
-    columns -= strlen(times);
-    short_name_add(out, name.s, columns > 8 ? columns : 8);
+    size_t most = columns > LEAST_NAME + strlen(times) ? columns - strlen(times) : LEAST_NAME;
+    short_name_add(out, name.s, most);
     text_add(out, times);
     text_release(&name);
 }

@@ -221,13 +221,15 @@ static void add_system(const struct thread_group *group, double system, struct t
     text_addf(words, " of %s CPU time is in the kernel.", possessive(group));
 }
 
-/* Does known slow code take most of what GROUP computes?  Then it takes the faults, too, and
- * rule_computes() says so. */
-static bool is_slow_codes(const struct judgement *s, const struct thread_group *group)
+/* Are the faults at NODE those of known slow code that takes most of what GROUP computes?
+ * rule_computes() tells of it then. */
+static bool is_slow_codes(const struct judgement *s, const struct thread_group *group,
+                          uint32_t node)
 {
     static const double mostly = 0.5;
     const struct slow_part known = slow_code_of(s, group);
-    return known.row && known.share >= mostly && share_of(group->cpu_ns, group->wall_ns) >= mostly;
+    return known.row && known.share >= mostly &&
+           share_of(group->cpu_ns, group->wall_ns) >= mostly && slow_code_has(s, known.row, node);
 }
 
 void rule_page_faults(const struct judgement *s, struct thread_group *group, struct finding *f)
@@ -239,9 +241,13 @@ void rule_page_faults(const struct judgement *s, struct thread_group *group, str
     add_figure(f, "system_share", facts.system);
     f->share = share_of(kernel_faults_ns(s->g, group), group->wall_ns);
     add_figure(f, "faults_share", f->share);
-    if (f->share >= faults_share && facts.system >= fault_system_share &&
-        !numa_explains(s->p, u.minor_faults) && !is_slow_codes(s, group) &&
-        rule_path_of(s, group, WEIGHT_FAULTS, TALLY_ALL, &facts.path, &facts.part))
+    if (f->share < faults_share || facts.system < fault_system_share ||
+        numa_explains(s->p, u.minor_faults) ||
+        !rule_path_of(s, group, WEIGHT_FAULTS, TALLY_ALL, &facts.path, &facts.part))
+        return;
+    if (is_slow_codes(s, group, facts.path.node))
+        call_path_release(&facts.path);
+    else
         finding_applies(f, &facts, sizeof facts);
 }
 

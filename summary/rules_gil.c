@@ -32,6 +32,20 @@ static int64_t *gil_holders(const struct judgement *s, const struct thread_group
     return by_group;
 }
 
+/* When GROUP's threads waited for the GIL; the caller releases it. */
+static struct intervals gil_waits(const struct judgement *s, const struct thread_group *group)
+{
+    struct intervals ret = {0};
+    for (size_t i = 0; i < group->n; i++) {
+        const struct profile_thread *t = group->threads[i]->thread;
+        for (size_t k = 0; k < t->n_runs; k++)
+            if (class_of_run(s->g->tree, &t->runs[k]) == CLASS_GIL)
+                intervals_add_run(&ret, &t->runs[k]);
+    }
+    intervals_unite(&ret);
+    return ret;
+}
+
 /* The group with most of HELD; NULL: none has any. */
 static const struct thread_group *most_of(const struct judgement *s, const int64_t *held)
 {
@@ -51,10 +65,11 @@ static bool are_called_alike(const struct thread_group *a, const struct thread_g
            !a->mixed && !b->mixed && str_eq(x->group, y->group);
 }
 
-/* Takes what GROUP and those that are called alike have of HELD, adds their threads to T, and what
- * they are called to NOUN.  Returns the time. */
+/* Takes what GROUP and those that are called alike have of HELD, adds what their threads do
+ * meanwhile, in WAITS, to T, and what they are called to NOUN.  Returns the time. */
 static int64_t take_alike(const struct judgement *s, const struct thread_group *group,
-                          int64_t *held, struct tally *t, struct text *noun)
+                          int64_t *held, const struct intervals *waits, struct tally *t,
+                          struct text *noun)
 {
     int64_t ns = 0;
     size_t threads = 0;
@@ -63,7 +78,7 @@ static int64_t take_alike(const struct judgement *s, const struct thread_group *
         if (held[i] <= 0 || (g != group && !are_called_alike(g, group)))
             continue;
         for (size_t k = 0; k < g->n; k++)
-            tally_add_thread(t, g->threads[k]->thread);
+            tally_add(t, g->threads[k]->thread, waits->items, waits->n);
         threads += g->n_threads;
         ns += held[i];
         held[i] = 0;
@@ -79,8 +94,9 @@ static int64_t take_alike(const struct judgement *s, const struct thread_group *
     return ns;
 }
 
-/* Is NODE in native code of the user's own, which Python has called? */
-static bool can_release(const struct call_tree *t, uint32_t node)
+/* Does NODE's time go to native code of the user's own?  What that calls of Python's is not in the
+ * tree, so that the words have to say the rest. */
+static bool is_own_native(const struct call_tree *t, uint32_t node)
 {
     while (node && call_tree_node(t, node).role < ROLE_LIBRARY)
         node = call_tree_node(t, node).parent;
@@ -89,14 +105,15 @@ static bool can_release(const struct call_tree *t, uint32_t node)
 }
 
 /* Tells of those with most of HELD, as many as it takes to explain most of the wait. */
-static void add_holders(const struct judgement *s, int64_t *held, int64_t all, struct text *words,
-                        struct finding *f)
+static void add_holders(const struct judgement *s, const struct thread_group *waiting,
+                        int64_t *held, int64_t all, struct text *words, struct finding *f)
 {
     enum { MOST_NAMED = 3 };
     const struct thread_group *group;
     int64_t named = 0;
     struct tally t;
     struct call_path path;
+    struct intervals waits = gil_waits(s, waiting);
     tally_init(&t, s->g->tree, TALLY_ALL);
     t.skipped_waits = 1 << WAIT_GIL;
     for (size_t i = 0; i < MOST_NAMED && (group = most_of(s, held)); i++) {
@@ -104,7 +121,7 @@ static void add_holders(const struct judgement *s, int64_t *held, int64_t all, s
                   share_of(held[group - s->g->items], all) < named_share))
             break;
         struct text noun = {0};
-        int64_t ns = take_alike(s, group, held, &t, &noun);
+        int64_t ns = take_alike(s, group, held, &waits, &t, &noun);
         text_addf(words, i ? ", %s " : " %s held it ", noun.s);
         add_percent(words, share_of(ns, all));
         text_add(words, i ? "" : " of that time");
@@ -115,14 +132,15 @@ static void add_holders(const struct judgement *s, int64_t *held, int64_t all, s
     if (call_paths_heaviest(&t, &path, 1)) {
         text_add(words, ", ");
         add_place(words, &path);
-        text_add(words, can_release(s->g->tree, path.node) && 2 * path.ns >= t.all_ns
-                            ? ". Native code can release it there: Py_BEGIN_ALLOW_THREADS, "
-                              "Cython's nogil, ctypes.CDLL in place of PyDLL"
-                            : "");
+        if (is_own_native(s->g->tree, path.node) && 2 * path.ns >= t.all_ns)
+            text_add(words,
+                     ". Native code that uses no object of Python's can release it: "
+                     "Py_BEGIN_ALLOW_THREADS, Cython's nogil, ctypes.CDLL in place of PyDLL");
         call_path_release(&path);
     }
     text_add(words, ".");
     tally_release(&t);
+    intervals_release(&waits);
 }
 
 /* How long GROUP waits for the GIL.  Where that is most of its waiting, what it is woken in is on
@@ -169,7 +187,7 @@ void tell_gil(const struct judgement *s, struct finding *f, struct text *words)
     }
     text_add(words, ".");
     if (holder && holder != group)
-        add_holders(s, facts->held, facts->all, words, f);
+        add_holders(s, group, facts->held, facts->all, words, f);
     else if (holder)
         text_add(words, " They take it from each other: only one runs Python at a time. "
                         "Processes have a GIL each.");

@@ -117,13 +117,13 @@ static void drop_separator(struct text *out)
         text_truncate(out, out->len - 2);
 }
 
-/* The function that a wrapper calls, "ns::f" of "checked<&ns::f>": whatever it checks, that one is
- * what runs.  Returns its length; 0: S is no such name. */
+/* What a C++ wrapper is given, "ns::f" of "checked<&ns::f>": that tells more than its own name.
+ * Returns its length; 0: S is no such name. */
 static size_t wrapped_function(const char *s, const char *end, const char **ret)
 {
     const char *open = memchr(s, '<', (size_t)(end - s));
-    if (!open || open == s || !begins_with(open, end, "<&") || closing(open, end) != end - 1 ||
-        memchr(open, ',', (size_t)(end - open)))
+    if (!open || open == s || open[-1] == ':' || !begins_with(open, end, "<&") ||
+        closing(open, end) != end - 1 || memchr(open, ',', (size_t)(end - open)))
         return 0;
     *ret = open + strlen("<&");
     return (size_t)(end - 1 - *ret);

@@ -156,6 +156,18 @@ struct slow_part slow_code_of(const struct judgement *s, const struct thread_gro
     return is ? (struct slow_part){s->slow->rows[best], share} : (struct slow_part){.row = NULL};
 }
 
+bool slow_code_has(const struct judgement *s, const struct known_row *row, uint32_t node)
+{
+    size_t i = 0;
+    while (i < s->slow->n_rows && s->slow->rows[i] != row)
+        i++;
+    for (; i < s->slow->n_rows && node; node = call_tree_node(s->g->tree, node).parent)
+        if (has(&s->slow->items[call_tree_node(s->g->tree, node).frame->id].rows,
+                s->slow->first[i]))
+            return true;
+    return false;
+}
+
 static void add_part(const struct slow_part *part, const char *of, struct text *words,
                      struct finding *f)
 {

@@ -32,6 +32,8 @@ struct slow_part {
     double share;
 };
 struct slow_part slow_code_of(const struct judgement *s, const struct thread_group *group);
+/* Is NODE below a function of ROW's, or of a row that says the same? */
+bool slow_code_has(const struct judgement *s, const struct known_row *row, uint32_t node);
 /* " re compiles patterns for 97% of that: …": PART, if there is one, of GROUP.  Then: " It makes
  * 525,000 reads a second: …", if that is so.  OF: what its share is of, as the sentence has it:
  * "that". */

@@ -18,11 +18,11 @@ static const struct {
     bool workers; /* a thread of nothing but its modules waits for work, whatever is stripped */
     const char *asleep, *meaning;
 } kinds[SPIN_KINDS] = {
-    [SPIN_GPU] = {"[spinning: waits for GPU]", "for the GPU",
-                  "cudaDeviceScheduleBlockingSync lets it sleep meanwhile.", false,
-                  "[waits for GPU]",
-                  "What is queued for the GPU before that is the limit: nsys, or torch.profiler, "
-                  "shows which kernels take it."},
+    [SPIN_GPU] =
+        {"[spinning: waits for GPU]", "for the GPU",
+         "cudaDeviceScheduleBlockingSync lets it sleep meanwhile.", false, "[waits for GPU]",
+         "It waits for what was queued for the GPU before: nsys, rocprof or torch.profiler "
+         "shows what takes that time."},
     [SPIN_NCCL] = {"[spinning: NCCL progress]", "for messages of NCCL", "", false},
     [SPIN_OPENMP] = {"[spinning: OpenMP barrier]", "at OpenMP barriers",
                      "OMP_WAIT_POLICY=passive lets its threads sleep.", true},

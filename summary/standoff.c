@@ -2,14 +2,30 @@
 
 #include <math.h>
 
+#include "summary/frame_role.h"
+#include "summary/known.h"
+#include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
 static const double nearly_all = 0.8; /* of the time */
 
-/* How T waits for what only a thread of its process can do. */
+/* How T waits for what only a thread of its process can do; of that, until a time-out for what
+ * comes of a task (known.def, `results`). */
 struct inside_waits {
-    int64_t ns, timed_ns;
+    int64_t ns, patient_ns;
+    bool idle; /* it waits for work */
 };
+
+/* Is the wait AT for that?  Its functions are no steps of the tree. */
+static bool is_for_result_of_task(const struct judgement *s, struct spot at)
+{
+    size_t n = 0;
+    const struct shown_frame *stack = view_stack(s->g->v, at, &n);
+    for (; n && frame_role(&stack[n - 1], true) != ROLE_OWN; n--)
+        if (known_row_of(&stack[n - 1], KNOWN_RESULTS))
+            return true;
+    return false;
+}
 
 static struct inside_waits waits_of(const struct judgement *s, const struct profile_thread *t)
 {
@@ -17,48 +33,56 @@ static struct inside_waits waits_of(const struct judgement *s, const struct prof
     for (size_t i = 0; i < t->n_runs; i++) {
         const struct run *run = &t->runs[i];
         const struct wait *wait = profile_see_wait(s->p, run->at.wait);
+        ret.idle |= class_of_run(s->g->tree, run) == CLASS_IDLE;
         if (run->state != RUN_BLOCKED || !wait || !wait->side.inside)
             continue;
+        bool patient = wait->side.timed && is_for_result_of_task(s, run->at);
         ret.ns += run->weights.wall_ns;
-        ret.timed_ns += wait->side.timed ? run->weights.wall_ns : 0;
+        ret.patient_ns += patient ? run->weights.wall_ns : 0;
     }
     return ret;
 }
 
-/* For what part of the time all of the N threads of process ID wait so at once, at least: what each
- * does else may be at another time than what the others do.  *RET_TIMED: do most waits of one of
- * them have a time-out? */
-static double standoff_share(const struct judgement *s, process_id id, size_t *ret_n,
-                             bool *ret_timed)
+/* What the threads of a process do. */
+struct standoff {
+    size_t threads;
+    bool patient, idle; /* is one mostly so? */
+    double share;       /* of the time in which all wait, at least: what one does else may be at
+                           another time than what the others do */
+};
+
+static struct standoff standoff_of(const struct judgement *s, process_id id)
 {
-    double else_share = 0;
-    *ret_n = 0;
-    *ret_timed = false;
+    struct standoff ret = {.share = 1};
     for (uint32_t i = 1; i <= profile_thread_count(s->p); i++) {
         const struct profile_thread *t = profile_see_thread(s->p, (thread_id){i});
         if (t->process.ix != id.ix)
             continue;
         struct inside_waits w = waits_of(s, t);
-        else_share += 1 - share_of(w.ns, s->wall_ns);
-        *ret_timed |= w.timed_ns > w.ns / 2;
-        ++*ret_n;
+        ret.threads++;
+        ret.share -= 1 - share_of(w.ns, s->wall_ns);
+        ret.patient |= w.patient_ns > w.ns / 2;
+        ret.idle |= w.idle;
     }
-    return 1 - else_share;
+    return ret;
 }
 
 void add_standoff(const struct judgement *s, const struct thread_group *group, struct text *words,
                   struct finding *f)
 {
     const process_id id = group->threads[0]->thread->process;
-    size_t n;
-    bool timed;
-    double share = standoff_share(s, id, &n, &timed);
-    /* Another thread, which is not known, could do it. */
-    if (n < 2 || n != profile_see_process(s->p, id)->threads || !timed || share < nearly_all)
+    if (group != s->lead)
         return;
-    add_figure(f, "standoff_share", share);
-    text_addf(words, " All %zu threads wait for one another, for at least ", n);
-    add_percent(words, fmin(share, 0.99));
+    const struct standoff o = standoff_of(s, id);
+    /* Another thread, which is not known, could do it. */
+    bool known = o.threads > 1 && o.threads == profile_see_process(s->p, id)->threads;
+    if (!known || !o.patient || o.idle || o.share < nearly_all)
+        return;
+    add_figure(f, "standoff_share", o.share);
+    text_add(words, " ");
+    add_all_threads(o.threads, words);
+    text_add(words, " wait for one another, for at least ");
+    add_percent(words, fmin(o.share, 0.99));
     text_add(words, " of the time, until a time-out: a task that waits for tasks of its own pool "
                     "needs a free thread there.");
 }

@@ -10,6 +10,7 @@
 #include "profile/strings.h"
 #include "summary/frame_name.h"
 #include "summary/frame_role.h"
+#include "summary/futex_kind.h"
 #include "summary/known.h"
 #include "summary/own_packages.h"
 #include "summary/python_module.h"
@@ -459,8 +460,10 @@ static size_t see_asleep(struct view *v, size_t n)
         calls--;
     if (calls == n || v->stack[calls].wait != WAIT_CALL)
         return n;
+    /* Whoever has a lock is told. */
+    const unsigned locks = 1U << FUTEX_LOCK | 1U << FUTEX_RWLOCK;
     enum spin_kind kind = spinning_asleep(v->stack, calls);
-    if (!kind)
+    if (!kind || locks >> futex_kind(v->stack, n) & 1)
         return n;
     v->stack[calls] = v->asleep[kind];
     return calls + 1;

@@ -104,12 +104,18 @@ static void set_shared(struct wait_owners *w, const struct wait_target *s,
         add_shared_owner(w, lock->owner, of, b);
 }
 
+/* Where the word lies that is waited for; NULL: unknown. */
+static const struct mapping *mapping_of(const struct wait_owners *w, const struct lock_wait *wait)
+{
+    const struct wait_target s = target_of(w, wait->sample.process);
+    return s.modules ? maps_find(modules_maps(s.modules), wait->args[0]) : NULL;
+}
+
 /* WAIT is for what lies in a file that processes share, without a holder that could be read: B gets
  * where. */
 static void set_place(struct wait_owners *w, const struct lock_wait *wait, struct blocker *b)
 {
-    const struct wait_target s = target_of(w, wait->sample.process);
-    const struct mapping *of = s.modules ? maps_find(modules_maps(s.modules), wait->args[0]) : NULL;
+    const struct mapping *of = mapping_of(w, wait);
     struct text tame = {0};
     if (!of || !of->inode || !of->shared)
         return;
@@ -122,12 +128,11 @@ static void set_place(struct wait_owners *w, const struct lock_wait *wait, struc
     text_release(&tame);
 }
 
-/* Does LOCK lie in memory that no other process has?  libstdc++'s std::future asks for no private
- * futex (bits/atomic_futex.h), which tells nothing then.  Source: futex(2), mmap(2). */
+/* Does the word lie in memory that no other process has?  libstdc++'s std::future asks for no
+ * private futex (bits/atomic_futex.h), which tells nothing then.  Source: futex(2), mmap(2). */
 static bool is_own_memory(const struct wait_owners *w, const struct lock_wait *wait)
 {
-    const struct wait_target s = target_of(w, wait->sample.process);
-    const struct mapping *of = s.modules ? maps_find(modules_maps(s.modules), wait->args[0]) : NULL;
+    const struct mapping *of = mapping_of(w, wait);
     return of && !of->inode && !of->shared;
 }
 

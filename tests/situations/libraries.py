@@ -211,7 +211,7 @@ LIBRARIES = [slow(kind, says) for kind, says in SLOW.items()] + [
          r"SSLSocket\.(read|recv) ", not_words=("BIO_read", "_ssl")),
     real_healthy("java-app"),
     silent("metadata", r"botocore asks EC2's metadata service for credentials there"),
-    silent("hub", r"The Hugging Face Hub is asked there; HF_HUB_OFFLINE=1"),
+    silent("hub", r"The Hugging Face Hub is asked there; with HF_HUB_OFFLINE=1"),
     real("watchdog-poll", "PollingObserver looks at 6000 files again and again", "computes",
          r"EventEmitter\.run computes: it ran \d+%.*it is idle \d+%",
          "watchdog's PollingObserver looks at each file"),

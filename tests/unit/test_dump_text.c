@@ -124,8 +124,8 @@ START_TEST(a_thread_that_waits_for_a_gpu_asleep_says_so)
     assert_state("main!app > cuEventSynchronize!libcuda.so.1 > poll!libc.so.6 > poll [blocked]",
                  THREAD_BLOCKED, 60,
                  "waits for the GPU, ran 12% of the time\n"
-                 "  What is queued for the GPU before that is the limit: nsys, or torch.profiler,\n"
-                 "  shows which kernels take it.");
+                 "  It waits for what was queued for the GPU before: nsys, rocprof or\n"
+                 "  torch.profiler shows what takes that time.");
 }
 END_TEST
 

@@ -128,7 +128,7 @@ START_TEST(spinning_is_no_work)
     judge(4000);
     assert_told(0, "spinning",
                 "main spins 75% of its time for the GPU, in cudaStreamSynchronize, called from "
-                "step a.cc:9, which burns 0.8 CPU. What is queued for the GPU ");
+                "step a.cc:9, which burns 0.8 CPU. It waits for what was queued ");
     assert_not_told("computes");
     teardown();
 }

@@ -122,7 +122,7 @@ START_TEST(what_is_known_to_be_slow_of_native_code_is_told)
         const char *stack, *words;
     } cases[] = {
         {"step!app > cudaMemcpyAsync!app > cuMemcpyDtoHAsync_v2!libcuda.so.1 > memcpy!libc.so.6",
-         "CUDA copies memory that is not pinned for 75%"},
+         "CUDA's copies run for 75%"},
         {"step!app > find!app > "
          "std::_Hashtable<int>::_M_find_before_node!app|/usr/include/c++/12/a.h:3",
          "walks lists of its buckets for 75%"},
@@ -154,7 +154,7 @@ START_TEST(slow_code_is_told_and_not_its_page_faults)
                                       .system_ns = 2320L * NS_PER_MS,
                                       .minor_faults = 292000};
     judge(4000);
-    assert_told(0, "computes", "CUDA copies memory that is not pinned for 100%");
+    assert_told(0, "computes", "CUDA's copies run for 100%");
     ck_assert(!is_said("minor page faults a second"));
     teardown();
 }

@@ -51,6 +51,7 @@ static const struct {
      "torch::to_NotImplemented_<&torch::THPVariable_matmul>"},
     {"torch::to_NotImplemented_<&torch::THPVariable_matmul>", 30, "torch::THPVariable_matmul"},
     {"call<&ns::f, &ns::g>", 12, "call"},
+    {"std::io::read::<&std::fs::File>", 20, "std::io::read"}, /* Rust's */
     {"caf\xc3\xa9::na\xc3\xafve", 10, "caf\xc3\xa9::na\xc3\xafve" + 7},
 };
 

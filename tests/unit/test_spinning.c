@@ -254,6 +254,8 @@ START_TEST(who_waits_for_a_gpu_asleep_is_shown_so)
                  "futex [blocked]"},
         {asleep, "cuCtxSynchronize!libcuda.so.1 > ioctl!libc.so.6 > ioctl /dev//nvidiactl "
                  "[blocked]"},
+        {"futex [blocked]", "cuStreamSynchronize!libcuda.so.1 > 0x7f0010!libcuda.so.1 > "
+                            "pthread_mutex_lock!libc.so.6 > futex [blocked]"}, /* somebody has it */
         {"poll [blocked]", "cuEventSynchronize!libcuda.so.1 > on_done!app > poll!libc.so.6 > "
                            "poll [blocked]"},
         {"ioctl [blocked]", "cuMemAlloc_v2!libcuda.so.1 > ioctl!libc.so.6 > ioctl [blocked]"},
