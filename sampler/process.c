@@ -126,7 +126,9 @@ bool process_is_zombie(struct process *p)
 bool process_has_ended(struct process *p)
 {
     struct task_stat stat;
-    return task_stat_read(p->stat_fd, &stat) == -ESRCH || process_is_zombie(p);
+    /* A child of wallspy's own that it was told the end of is over, whatever /proc says. */
+    return atomic_load_explicit(&p->reaped, memory_order_relaxed) ||
+           task_stat_read(p->stat_fd, &stat) == -ESRCH || process_is_zombie(p);
 }
 
 struct process_changes process_poll(struct process *p, bool locked)

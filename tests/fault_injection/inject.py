@@ -293,6 +293,10 @@ class Inject(HarmTest):
         self.sweep("work sums 2",
                    (Point("launch", "openat", "EMFILE", n, True) for n in range(1, 41)))
 
+    def test_nothing_can_be_read(self):
+        """Nor does it hide where nothing of /proc can be read."""
+        self.sweep("work sums 2", [Point("launch", "pread64", "EIO", 3, True)])
+
     def test_threads_left_out_of_a_listing(self):
         """As the kernel does it if another ends while it lists them.  They have not ended."""
         empty = ("strace", "-f", "-qq", "--seccomp-bpf", "-o", "/dev/null",
