@@ -107,6 +107,21 @@ START_TEST(where_others_are_is_told_of_a_fault_too)
 }
 END_TEST
 
+/* So do the functions of servers' own. */
+START_TEST(one_task_that_waits_in_a_servers_drain_is_told)
+{
+    static const struct profile_task_wait wait = {.least_ns = INT64_C(3) * NS_PER_S, .apart = true};
+    setup(4000);
+    tasks(1, 8,
+          "send_all@/src/a.py:1:2 > "
+          "BaseProtocol._drain_helper@/usr/lib/python3/dist-packages/aiohttp/base_protocol.py:8:9",
+          wait);
+    judge(ALL_MS);
+    assert_told(0, "tasks_wait", "1 asyncio task waits for a peer to read what was sent");
+    teardown();
+}
+END_TEST
+
 /* Even one task keeps what it has for all others; one that serves a slow client has to wait. */
 START_TEST(one_task_that_waits_for_its_reader_is_told)
 {
@@ -393,6 +408,7 @@ END_TEST
 CHECK_MAIN("findings_tasks", 20, threads_of_an_earlier_executor_are_not_counted,
            where_most_tasks_wait_is_told_as_a_fact, a_limit_of_a_library_is_a_fact,
            where_others_are_is_told_of_a_fault_too, one_task_that_waits_for_its_reader_is_told,
+           one_task_that_waits_in_a_servers_drain_is_told,
            tasks_that_wait_for_one_object_are_counted_together,
            a_server_that_waits_for_its_clients_is_no_fact, the_rest_of_the_loops_time_is_told_too,
            tasks_without_work_are_no_fact, alike_processes_are_judged_one_by_one,
