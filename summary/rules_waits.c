@@ -3,6 +3,7 @@
 #include "summary/delays.h"
 #include "summary/group_facts.h"
 #include "summary/heaviest_paths.h"
+#include "summary/herd.h"
 #include "summary/known.h"
 #include "summary/leader.h"
 #include "summary/lockstep.h"
@@ -535,6 +536,7 @@ void tell_waits(const struct judgement *s, struct finding *f, struct text *words
     add_kept_loop(s, group, path->node, words);
     add_other_side(s, group, facts, words, f);
     add_standoff(s, group, words, f);
+    add_herd(s, group, path->node, words);
     lockstep_add(&facts->lockstep, group, words);
     add_second_wait(group, class, words);
     if (facts->commands)

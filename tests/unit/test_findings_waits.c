@@ -357,15 +357,45 @@ START_TEST(what_workers_at_the_other_end_do_is_told)
 }
 END_TEST
 
-CHECK_MAIN("findings_waits", 20, a_loop_that_waits_for_one_child_is_told_as_such,
-           several_that_share_a_lock_are_named, what_workers_at_the_other_end_do_is_told,
-           threads_that_run_one_after_the_other_are_told_to,
-           who_is_of_another_family_ends_no_wait_for_a_thread,
-           who_is_not_waited_for_is_not_told_meanwhile,
-           threads_that_serve_come_before_an_event_loop_that_idles,
-           a_sleep_of_sqlite_is_a_wait_for_its_lock, a_retry_is_told_also_where_nobody_ran,
-           what_a_queues_process_waits_for_is_told,
-           where_main_is_idle_the_threads_that_serve_are_told_of,
-           where_nothing_stands_out_the_largest_ends_are_told,
-           a_wait_for_a_lock_is_told_beside_a_sleep, two_long_waits_are_both_told,
-           a_wait_comes_before_a_sleep_that_is_a_little_longer)
+/* Who waits for their mutex waits because of that. */
+START_TEST(a_herd_that_waits_for_its_mutex_is_told_who_wakes_it)
+{
+    enum { THREADS = 8 };
+    static const char take[] = "work!app > take!app > ";
+    setup();
+    builder_run(&b, lead, "main!app > submit!app > pthread_cond_broadcast!libc.so.6", 2000, 2000);
+    builder_run(&b, lead, "main!app > await!app > pthread_cond_wait!libc.so.6 > futex [blocked]",
+                2000, 0);
+    for (int i = 0; i < THREADS; i++) {
+        char name[] = "task-0";
+        struct text stack = {0};
+        name[strlen(name) - 1] = (char)('0' + i);
+        thread_id t = builder_thread(&b, 11 + i, name);
+        text_addf(&stack, "%spthread_mutex_lock!libc.so.6 > futex [blocked]", take);
+        builder_run(&b, t, stack.s, 2400, 0);
+        text_clear(&stack);
+        text_addf(&stack, "%spthread_cond_wait!libc.so.6 > futex [blocked]", take);
+        builder_run(&b, t, stack.s, 1400, 0);
+        builder_run(&b, t, "work!app", 200, 200);
+        profile_get_thread(b.p, t)->usage =
+            (struct profile_usage){.over_ns = 4000L * NS_PER_MS, .voluntary = 20000};
+        text_release(&stack);
+    }
+    judge(4000);
+    assert_told(0, "waits_lock",
+                "main may wake them all, in submit > pthread_cond_broadcast: if one "
+                "is enough");
+    teardown();
+}
+END_TEST
+
+CHECK_MAIN(
+    "findings_waits", 20, a_loop_that_waits_for_one_child_is_told_as_such,
+    a_herd_that_waits_for_its_mutex_is_told_who_wakes_it, several_that_share_a_lock_are_named,
+    what_workers_at_the_other_end_do_is_told, threads_that_run_one_after_the_other_are_told_to,
+    who_is_of_another_family_ends_no_wait_for_a_thread, who_is_not_waited_for_is_not_told_meanwhile,
+    threads_that_serve_come_before_an_event_loop_that_idles,
+    a_sleep_of_sqlite_is_a_wait_for_its_lock, a_retry_is_told_also_where_nobody_ran,
+    what_a_queues_process_waits_for_is_told, where_main_is_idle_the_threads_that_serve_are_told_of,
+    where_nothing_stands_out_the_largest_ends_are_told, a_wait_for_a_lock_is_told_beside_a_sleep,
+    two_long_waits_are_both_told, a_wait_comes_before_a_sleep_that_is_a_little_longer)
