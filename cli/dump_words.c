@@ -127,6 +127,14 @@ static void add_off_call(const struct dump *d, const struct dump_thread *t, bool
         state_add_on_cpu(out, t->state == THREAD_RUNNABLE, dump_words_spin(d, t));
 }
 
+/* Behind a way out it is a clause of its own. */
+static void add_gil(const struct dump *d, const struct dump_thread *t, struct text *out)
+{
+    bool way_out = t->state == THREAD_STOPPED || dump_thread_is_of_kind(d, t, WAIT_FROZEN);
+    if (t->gil.gil == PY_GIL_HOLDING)
+        text_add(out, way_out ? "; it holds the GIL" : ", holds the GIL");
+}
+
 void dump_words_state(const struct dump *d, const struct dump_thread *t, bool numbered,
                       struct text *out)
 {
@@ -141,8 +149,7 @@ void dump_words_state(const struct dump *d, const struct dump_thread *t, bool nu
         add_blocked(d, t, numbered, out);
     else
         add_off_call(d, t, numbered, out);
-    if (t->gil.gil == PY_GIL_HOLDING)
-        text_add(out, ", holds the GIL");
+    add_gil(d, t, out);
     if (t->sampled && t->ended)
         text_add(out, ", ended since");
     else if (t->sampled && !t->shot)

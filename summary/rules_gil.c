@@ -32,15 +32,15 @@ static int64_t *gil_holders(const struct judgement *s, const struct thread_group
     return by_group;
 }
 
-/* When GROUP's threads waited for the GIL; the caller releases it. */
+/* When GROUP's threads waited for the GIL, where the order of events is known. */
 static struct intervals gil_waits(const struct judgement *s, const struct thread_group *group)
 {
     struct intervals ret = {0};
     for (size_t i = 0; i < group->n; i++) {
-        const struct profile_thread *t = group->threads[i]->thread;
-        for (size_t k = 0; k < t->n_runs; k++)
-            if (class_of_run(s->g->tree, &t->runs[k]) == CLASS_GIL)
-                intervals_add_run(&ret, &t->runs[k]);
+        struct intervals one = intervals_of(s, group->threads[i]->thread, 1U << CLASS_GIL);
+        for (size_t k = 0; k < one.n; k++)
+            intervals_add(&ret, one.items[k]);
+        intervals_release(&one);
     }
     intervals_unite(&ret);
     return ret;
@@ -65,8 +65,8 @@ static bool are_called_alike(const struct thread_group *a, const struct thread_g
            !a->mixed && !b->mixed && str_eq(x->group, y->group);
 }
 
-/* Takes what GROUP and those that are called alike have of HELD, adds what their threads do
- * meanwhile, in WAITS, to T, and what they are called to NOUN.  Returns the time. */
+/* Takes what GROUP and those that are called alike have of HELD, adds what their threads do in
+ * WAITS, or ever if there are none, to T, and what they are called to NOUN.  Returns the time. */
 static int64_t take_alike(const struct judgement *s, const struct thread_group *group,
                           int64_t *held, const struct intervals *waits, struct tally *t,
                           struct text *noun)
@@ -77,8 +77,10 @@ static int64_t take_alike(const struct judgement *s, const struct thread_group *
         const struct thread_group *g = &s->g->items[i];
         if (held[i] <= 0 || (g != group && !are_called_alike(g, group)))
             continue;
-        for (size_t k = 0; k < g->n; k++)
+        for (size_t k = 0; k < g->n && waits->n; k++)
             tally_add(t, g->threads[k]->thread, waits->items, waits->n);
+        for (size_t k = 0; k < g->n && !waits->n; k++)
+            tally_add_thread(t, g->threads[k]->thread);
         threads += g->n_threads;
         ns += held[i];
         held[i] = 0;
@@ -132,7 +134,7 @@ static void add_holders(const struct judgement *s, const struct thread_group *wa
     if (call_paths_heaviest(&t, &path, 1)) {
         text_add(words, ", ");
         add_place(words, &path);
-        if (is_own_native(s->g->tree, path.node) && 2 * path.ns >= t.all_ns)
+        if (waits.n && is_own_native(s->g->tree, path.node) && 2 * path.ns >= t.all_ns)
             text_add(words,
                      ". Native code that uses no object of Python's can release it: "
                      "Py_BEGIN_ALLOW_THREADS, Cython's nogil, ctypes.CDLL in place of PyDLL");

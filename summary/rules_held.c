@@ -87,8 +87,19 @@ struct held_facts {
     size_t n;
     const struct thread_group *last; /* a holder; NULL: there is none, but one that is no thread */
     struct where where;              /* what LAST does then, if it waits for no thread; N 0 */
+    double without_cpu;              /* of that time it waits for a CPU */
     struct kernel_side side;         /* for what it waits there */
 };
+
+/* The part of T's time in which its threads wait for a CPU. */
+static double share_without_cpu(const struct tally *t)
+{
+    int64_t ns = 0;
+    for (size_t i = 0; i < t->n_spans; i++)
+        for (struct run_parts p = time_span_parts(&t->spans[i]); run_parts_next(&p);)
+            ns += p.run->state == RUN_RUNNABLE ? p.when.end_ns - p.when.start_ns : 0;
+    return share_of(ns, t->all_ns);
+}
 
 /* The holder's state meanwhile, and the threads that it waits for itself. */
 static void find_chain(const struct judgement *s, const struct thread_group *group,
@@ -108,8 +119,8 @@ static void find_chain(const struct judgement *s, const struct thread_group *gro
             waits_on = seen[i] != next.holder;
         waits_on &= facts->n < MAX_CHAIN;
         facts->last = here->holder;
-        if (!gone && !waits_on)
-            (void)where_of(&t, &facts->where);
+        if (!gone && !waits_on && where_of(&t, &facts->where))
+            facts->without_cpu = share_without_cpu(&t);
         release_tally_held(held, here, &t);
         seen[facts->n] = facts->last;
         if (gone || waits_on)
@@ -117,6 +128,22 @@ static void find_chain(const struct judgement *s, const struct thread_group *gro
     }
     if (facts->where.node)
         facts->side = kernel_side_of(s, facts->last, facts->where.node);
+}
+
+/* " msghand has no CPU for 97% of that time: …": whoever has a lock then keeps it for longer. */
+static void add_without_cpu(const struct held_facts *facts, struct text *words, struct finding *f)
+{
+    static const double mostly = 0.5;
+    const struct thread_group *last = facts->last;
+    if (facts->without_cpu < mostly || facts->links[facts->n - 1].side.thing == THING_THREAD)
+        return;
+    add_figure(f, "holder_without_cpu", facts->without_cpu);
+    text_addf(words, " %s %s no CPU for ", last->noun, last->plural ? "have" : "has");
+    add_percent(words, facts->without_cpu);
+    text_addf(words,
+              " of that time: fewer busy threads, or no lower priority than theirs, would let %s "
+              "give the lock back.",
+              last->plural ? "them" : "it");
 }
 
 /* ", which waits for a mutex held by b, which is then 94% in query > clock_nanosleep." */
@@ -137,6 +164,7 @@ static void add_chain(const struct judgement *s, const struct held_facts *facts,
         add_figure(f, "holder_share", where_share(&facts->where));
     }
     text_add(words, ".");
+    add_without_cpu(facts, words, f);
     kernel_side_add(s, facts->last, &facts->side, words, f);
     (void)add_slow_code_of(s, facts->last, words, f);
 }

@@ -44,6 +44,20 @@ static void waits_for(thread_id t, pid_t holder, int64_t ms)
     builder_held(&b, t, look_up, &side, ms);
 }
 
+/* With a lower priority than those that have all CPUs. */
+START_TEST(a_holder_without_a_cpu_is_told)
+{
+    setup();
+    waits_for(lead, REFRESH, 3800);
+    builder_run(&b, lead, computes, 200, 200);
+    builder_run(&b, refresh, computes, 400, 400);
+    builder_runnable(&b, refresh, computes, 3600);
+    judge(4000);
+    assert_said("refresh has no CPU for 89% of that time: fewer busy threads");
+    teardown();
+}
+END_TEST
+
 START_TEST(who_holds_a_lock_is_named_with_what_it_does)
 {
     setup();
@@ -658,23 +672,26 @@ START_TEST(who_waits_behind_a_deadlock_is_listed)
 }
 END_TEST
 
-CHECK_MAIN(
-    "findings_held", 20, of_alike_holders_the_one_counts_that_has_it,
-    the_holders_call_has_all_that_goes_on_in_it,
-    what_a_process_does_that_the_holder_waits_for_is_told,
-    of_a_lock_without_a_holder_the_others_are_told, who_holds_a_lock_is_named_with_what_it_does,
-    what_can_be_saved_at_most_is_told_where_that_is_more, a_wait_is_a_part_of_the_whole_time,
-    a_holder_that_was_read_too_seldom_is_not_named, a_lock_that_threads_hold_in_turn_is_named,
-    threads_that_get_a_lock_in_turn_need_no_holder_that_was_read,
-    who_got_a_lock_holds_it_in_turn_though_it_was_not_read, who_is_joined_is_said_with_what_it_does,
-    a_chain_is_followed_to_who_waits_for_nobody,
-    what_a_holder_waits_for_at_other_times_is_no_link_of_the_chain,
-    of_many_places_that_wait_for_a_lock_the_heaviest_has_its_own_share,
-    the_holder_of_a_lock_is_known_beside_other_waits, what_a_holder_does_is_asked_of_all_who_wait,
-    a_lock_of_no_thread_of_the_process_is_told_as_such,
-    what_is_held_is_the_holders_and_no_other_thing, the_holder_is_the_thread_that_lived_then,
-    who_is_joined_is_news_only_where_it_waits_itself, a_mutex_that_is_taken_again_at_once_is_told,
-    a_holder_may_be_met_after_who_waits_for_it, a_circle_without_an_end_is_a_deadlock,
-    a_circle_that_may_end_is_no_deadlock, who_takes_turns_with_the_gil_is_in_no_deadlock,
-    who_waits_for_the_gil_of_one_that_waits_for_it_is_in_a_deadlock,
-    who_waits_behind_a_deadlock_is_listed)
+CHECK_MAIN("findings_held", 20, of_alike_holders_the_one_counts_that_has_it,
+           the_holders_call_has_all_that_goes_on_in_it,
+           what_a_process_does_that_the_holder_waits_for_is_told,
+           of_a_lock_without_a_holder_the_others_are_told,
+           who_holds_a_lock_is_named_with_what_it_does, a_holder_without_a_cpu_is_told,
+           what_can_be_saved_at_most_is_told_where_that_is_more, a_wait_is_a_part_of_the_whole_time,
+           a_holder_that_was_read_too_seldom_is_not_named,
+           a_lock_that_threads_hold_in_turn_is_named,
+           threads_that_get_a_lock_in_turn_need_no_holder_that_was_read,
+           who_got_a_lock_holds_it_in_turn_though_it_was_not_read,
+           who_is_joined_is_said_with_what_it_does, a_chain_is_followed_to_who_waits_for_nobody,
+           what_a_holder_waits_for_at_other_times_is_no_link_of_the_chain,
+           of_many_places_that_wait_for_a_lock_the_heaviest_has_its_own_share,
+           the_holder_of_a_lock_is_known_beside_other_waits,
+           what_a_holder_does_is_asked_of_all_who_wait,
+           a_lock_of_no_thread_of_the_process_is_told_as_such,
+           what_is_held_is_the_holders_and_no_other_thing, the_holder_is_the_thread_that_lived_then,
+           who_is_joined_is_news_only_where_it_waits_itself,
+           a_mutex_that_is_taken_again_at_once_is_told, a_holder_may_be_met_after_who_waits_for_it,
+           a_circle_without_an_end_is_a_deadlock, a_circle_that_may_end_is_no_deadlock,
+           who_takes_turns_with_the_gil_is_in_no_deadlock,
+           who_waits_for_the_gil_of_one_that_waits_for_it_is_in_a_deadlock,
+           who_waits_behind_a_deadlock_is_listed)
