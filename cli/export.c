@@ -77,8 +77,7 @@ int export_main(const struct options *o)
     struct err err = {0};
     struct output_target target = {0};
     int error = plan(&target, o, &err);
-    struct profile *p =
-        error == 0 ? recording_input_read(o->inputs.words[0], &o->view, &err) : NULL;
+    struct profile *p = error == 0 ? recording_input_read(o->inputs.words[0], o, &err) : NULL;
     error = p ? cut(o, p, &err) : error;
     int code = error == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
     if (p && error == 0 && write_file(o, p, &target, &err) == 0)

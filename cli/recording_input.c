@@ -29,12 +29,27 @@ static void say_cut(const char *path, bool grows, bool ring, const struct profil
     text_release(&tame);
 }
 
+/* P, or, where O asks for a part of it that the file has in a finer order, that. */
+static struct profile *choose(const char *path, const struct options *o, struct profile *p)
+{
+    struct err err = {0};
+    int64_t from_ns;
+    int64_t to_ns;
+    bool part = (o->from.kind || o->to.kind) && window_of(o, p, &from_ns, &to_ns, &err) == 0;
+    struct profile *recent = part ? recording_file_read_part(path, from_ns, to_ns, &err) : NULL;
+    if (recent)
+        profile_free(p);
+    return recent ? recent : p;
+}
+
 /* As recording_input_read(), of the file PATH itself. */
-static struct profile *read_one(const char *path, const struct view_options *view, struct err *err)
+static struct profile *read_one(const char *path, const struct options *o, struct err *err)
 {
     bool complete = true;
     bool grows = str_ends(path, recording_part_suffix) && recording_part_grows(path);
     struct profile *p = recording_file_read(path, &complete, err);
+    if (p)
+        p = choose(path, o, p);
     if (!p || complete)
         return p;
     if (profile_thread_count(p) == 0) {
@@ -42,21 +57,20 @@ static struct profile *read_one(const char *path, const struct view_options *vie
                       grows ? "yet" : "before wallspy ended");
         return profile_free(p);
     }
-    quality_measure(p, view);
+    quality_measure(p, &o->view);
     int64_t unused;
-    bool ring = window_cut_ring(p, view, &unused);
+    bool ring = window_cut_ring(p, &o->view, &unused);
     say_cut(path, grows, ring, p);
     return p;
 }
 
-struct profile *recording_input_read(const char *path, const struct view_options *view,
-                                     struct err *err)
+struct profile *recording_input_read(const char *path, const struct options *o, struct err *err)
 {
     char *part = xasprintf("%s%s", path, recording_part_suffix);
     bool grows = access(path, F_OK) != 0 && access(part, F_OK) == 0;
-    struct profile *p = grows ? read_one(part, view, err) : NULL;
+    struct profile *p = grows ? read_one(part, o, err) : NULL;
     if (!p && (!grows || access(path, F_OK) == 0)) /* it may have got its name meanwhile */
-        p = read_one(path, view, err);
+        p = read_one(path, o, err);
     free(part);
     return p;
 }

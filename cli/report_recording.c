@@ -214,7 +214,7 @@ static int say(struct said *said)
 int report_recording(const struct options *o, const char *path)
 {
     struct err err = {0};
-    struct said said = {.o = *o, .p = recording_input_read(path, &o->view, &err)};
+    struct said said = {.o = *o, .p = recording_input_read(path, o, &err)};
     if (!said.p) {
         terminal_error("%s", err.text);
         return EXIT_FAILED;

@@ -19,3 +19,4 @@ const struct listener *profile_listeners(const struct profile *p, size_t *ret_n)
 /* Appends RUN, joined to none. */
 void profile_append_run(struct profile *p, thread_id id, const struct run *run);
 void profile_set_exact_time(struct profile *p, const struct exact_time *e);
+size_t profile_limit(const struct profile *p); /* profile_new()'s */

@@ -447,6 +447,11 @@ void profile_set_exact_time(struct profile *p, const struct exact_time *e)
     p->threads.exact = *e;
 }
 
+size_t profile_limit(const struct profile *p)
+{
+    return p->limit;
+}
+
 /* ---- the whole ---- */
 
 void profile_end(struct profile *p, int64_t end_ns)

@@ -58,7 +58,8 @@ struct profile_thread {
      * the runs are sums over all of them, in no order, and there is no tid. */
     uint32_t n_folded;
     int64_t lived_ns;
-    /* Another number each time that its runs were joined, or its id was given to another thread:
-     * while it stays, runs are only appended, and only the last one grows. */
+    uint64_t born; /* each thread's own number: ids are given again */
+    /* Another number each time that its runs were joined: while it stays, runs are only appended,
+     * and only the last one grows. */
     uint64_t remade;
 };

@@ -39,7 +39,7 @@ thread_id thread_table_add(struct thread_table *t, const struct profile_thread *
         ix = (uint32_t)++t->n;
     }
     t->items[ix - 1] = *thread;
-    t->items[ix - 1].remade = ++t->remade;
+    t->items[ix - 1].born = t->items[ix - 1].remade = ++t->remade;
     return (thread_id){ix};
 }
 

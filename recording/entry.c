@@ -6,11 +6,11 @@
 
 const char *entry_dooms(uint32_t kind)
 {
-    static const char *const columns[TABLE_KINDS] = {[TABLE_LOCATION] = "frame",
-                                                     [TABLE_CHILD] = "of",
-                                                     [TABLE_THREAD] = "id",
-                                                     [TABLE_COUNT] = "thread",
-                                                     [TABLE_RUN] = "thread"};
+    static const char *const columns[TABLE_KINDS] = {
+        [TABLE_LOCATION] = "frame",      [TABLE_CHILD] = "of",
+        [TABLE_THREAD] = "id",           [TABLE_COUNT] = "thread",
+        [TABLE_RECENT_COUNT] = "thread", [TABLE_RECENT] = "thread",
+        [TABLE_RUN] = "thread"};
     return kind < TABLE_KINDS ? columns[kind] : NULL;
 }
 

@@ -56,12 +56,16 @@ static bool read_meta(struct facts *ret, struct rows *rows, struct database *db)
     ret->exact = (struct exact_time){.step_ns = meta(db, "step_ns"),
                                      .every = meta(db, "exact_every"),
                                      .since_ns = meta(db, "exact_since_ns")};
+    ret->recent_since_ns = database_number(
+        db, "SELECT value FROM main.meta WHERE key IN ('recent_since_ns', 'exact_since_ns') "
+            "ORDER BY key = 'exact_since_ns'");
     ret->origin = (struct profile_origin){meta(db, "start_utc_ns"), meta(db, "start_monotonic_ns")};
     ret->complete = meta(db, "complete") == 1;
     bool good = ret->end_ns >= 0 && ret->end_ns <= most && ret->exact.step_ns >= 0 &&
                 ret->exact.step_ns <= most && ret->exact.every >= 0 &&
                 ret->exact.every <= MOST_EVERY && ret->exact.since_ns >= -most &&
-                ret->exact.since_ns <= most && ret->origin.utc_ns >= 0 &&
+                ret->exact.since_ns <= most && ret->recent_since_ns >= -most &&
+                ret->recent_since_ns <= most && ret->origin.utc_ns >= 0 &&
                 ret->origin.utc_ns <= most_utc_ns && ret->origin.monotonic_ns >= 0 &&
                 ret->origin.monotonic_ns <= most_utc_ns;
     return good || say(rows, "damaged: a time in table meta is none");

@@ -8,6 +8,7 @@ struct facts {
     bool complete; /* false: whoever wrote it was cut off, or is not done yet */
     int64_t end_ns;
     struct exact_time exact;
+    int64_t recent_since_ns; /* what table recent is of; EXACT's if there is none */
     struct profile_origin origin;
     double numbers[METRIC_COUNT];
 };

@@ -4,7 +4,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/hash.h"
+#include "base/minmax.h"
+#include "profile/ageing.h"
 
 /* Of a thing that changes, what was sent last, as its hash; 0: nothing. */
 struct sent_frame {
@@ -15,7 +18,7 @@ struct sent_process {
 };
 struct sent_thread {
     uint64_t row;
-    uint64_t remade; /* struct profile_thread's */
+    uint64_t born, remade; /* struct profile_thread's */
     size_t n_runs;
     uint64_t last_number, last_row; /* of the last run, which may grow */
     size_t n_marks;
@@ -33,6 +36,8 @@ struct growing {
     uint64_t marks_aged;
     uint64_t last_pause;
     uint64_t runs; /* the last number that was given */
+    /* What begins later is as it came; until when all is in the file, with what was joined. */
+    int64_t exact_since_ns, whole_until_ns;
     uint64_t texts, tasks, host;
     uint64_t metrics[METRIC_COUNT];
     uint64_t origin, exact;
@@ -306,7 +311,8 @@ static bool doom(struct growing *g, uint32_t ix)
 {
     struct sent_thread *sent = &g->sent_threads[ix - 1];
     const struct profile_thread *t = profile_see_thread(g->p, (thread_id){ix});
-    bool remade = sent->row && (sent->remade != t->remade || !t->process.ix);
+    bool other = sent->row && (sent->born != t->born || !t->process.ix);
+    bool remade = sent->row && (sent->remade != t->remade || other);
     bool thinned = sent->row && are_thinned(sent, t);
     if (sent->n_marks && (remade || thinned))
         sink_doom(g->sink, TABLE_COUNT, ix);
@@ -314,6 +320,10 @@ static bool doom(struct growing *g, uint32_t ix)
         sink_doom(g->sink, TABLE_RUN, ix);
     if (remade)
         sink_doom(g->sink, TABLE_THREAD, ix);
+    if (other) {
+        sink_doom(g->sink, TABLE_RECENT, ix);
+        sink_doom(g->sink, TABLE_RECENT_COUNT, ix);
+    }
     if (remade)
         *sent = (struct sent_thread){0};
     else if (thinned)
@@ -326,8 +336,10 @@ static void doom_all(struct growing *g, uint32_t n)
     bool some = false;
     for (uint32_t i = 1; i <= n; i++)
         some |= doom(g, i);
-    if (some)
-        sink_purge(g->sink);
+    if (!some)
+        return;
+    sink_purge(g->sink);
+    g->whole_until_ns = 0;
 }
 
 static void send_marks(struct growing *g, thread_id id, struct sent_thread *sent)
@@ -366,6 +378,7 @@ static bool send_thread(struct growing *g, thread_id id)
     const struct profile_thread *t = profile_see_thread(g->p, id);
     if (!t->process.ix) /* an id that stands for no thread */
         return true;
+    sent->born = t->born;
     sent->remade = t->remade;
     sink_unless(g->sink, &sent->row);
     sink_thread(g->sink, id, t);
@@ -373,12 +386,47 @@ static bool send_thread(struct growing *g, thread_id id)
     return send_runs(g, id, sent);
 }
 
-static bool send_threads(struct growing *g)
+/* ---- the newest time ---- */
+
+static const int64_t recent_ns = (int64_t)600 * NS_PER_S;
+enum { BYTES_OF_ROW = 32 }; /* of half of the limit */
+
+static void trim_recent(struct growing *g, int64_t end_ns)
+{
+    sink_trim_recent(g->sink, max_i64(end_ns - recent_ns, 0),
+                     profile_limit(g->p) / 2 / BYTES_OF_ROW);
+}
+
+/* Of a ring what is older is not wanted. */
+static bool has_recent(const struct growing *g)
+{
+    return profile_exact_time(g->p)->step_ns && !profile_kept_ns(g->p);
+}
+
+/* Where runs were joined since the last time, those that came are kept, but if some were joined
+ * before they came. */
+static void keep_recent(struct growing *g, int64_t end_ns)
+{
+    int64_t since_ns = profile_exact_time(g->p)->since_ns;
+    if (!has_recent(g) || since_ns == g->exact_since_ns)
+        return;
+    if (since_ns <= g->whole_until_ns) {
+        sink_add_recent(g->sink, g->exact_since_ns, since_ns);
+        trim_recent(g, end_ns);
+    } else {
+        sink_no_recent(g->sink);
+        sink_trim_recent(g->sink, since_ns, 0);
+    }
+    g->exact_since_ns = since_ns;
+}
+
+static bool send_threads(struct growing *g, int64_t end_ns)
 {
     uint32_t n = profile_thread_count(g->p);
     g->sent_threads =
         reserve(g->sent_threads, &g->threads_capacity, g->threads, n, sizeof *g->sent_threads);
     g->threads = n;
+    keep_recent(g, end_ns);
     doom_all(g, n);
     for (uint32_t i = 1; i <= n; i++)
         if (!has_room(g) || !send_thread(g, (thread_id){i}))
@@ -394,14 +442,17 @@ bool growing_send(struct growing *g, int64_t end_ns, bool (*has_room_left)(void 
     g->ctx = ctx;
     send_facts(g);
     if (!send_moments(g) || !send_stacks(g) || !send_waits(g) || !send_processes(g) ||
-        !send_threads(g))
+        !send_threads(g, end_ns))
         return false;
     send_tasks(g); /* of stacks and processes */
     sink_commit(g->sink, end_ns);
+    g->whole_until_ns = end_ns;
     return true;
 }
 
 void growing_end(struct growing *g, int64_t end_ns)
 {
+    if (has_recent(g))
+        trim_recent(g, end_ns);
     sink_end(g->sink, end_ns);
 }

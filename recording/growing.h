@@ -2,7 +2,7 @@
  * one.  What came until a sink_commit() is what recording_file_write() would have written then,
  * row for row, but for the numbers of runs and threads, which may have gaps: those of runs rise
  * with the time of a thread, and a thread keeps the profile's.  Threads whose runs were joined (at
- * --max-size) go and come again. */
+ * --max-size) go and come again; what came of the last ten minutes stays beside them. */
 #pragma once
 
 #include "recording/sink.h"

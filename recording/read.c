@@ -9,105 +9,15 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/hash.h"
-#include "profile/kept.h"
-#include "recording/facts.h"
+#include "recording/read_time.h"
 #include "recording/recording_file.h"
-#include "recording/rows.h"
 
 enum {
     MOST_S = 120, /* to read a file: one of 200 MB takes some seconds */
     MOST_DEPTH = 1 << 16,
     ALL_FRAME_FLAGS = FRAME_IS_GUESSED | FRAME_IS_INTERPRETER | FRAME_IS_JIT | FRAME_IS_EMBEDDING,
 };
-static const int64_t most_ns = INT64_C(1) << 58;        /* nine years */
-static const uint64_t most_utc_ns = UINT64_C(1) << 62;  /* the year 2116 */
-static const uint64_t most_samples = UINT64_C(1) << 40; /* of a run: three years at 10 kHz */
-static const int64_t most_sum_ns = INT64_C(1) << 62;    /* of all runs, and of all counts */
-
-struct ids { /* the profile's, by the file's minus 1 */
-    uint32_t *items;
-    size_t n, capacity;
-};
-struct reader {
-    struct database db;
-    struct profile *p;
-    struct rows rows; /* of the present table */
-    struct ids ids[TABLE_KINDS];
-    int64_t runs_ns, counts_ns, paused_ns; /* sums */
-    struct facts facts;
-    struct map threads; /* the profile's, by the file's */
-    struct map lists;   /* what waits are for, by the file's wait */
-    /* Rows that gather for one other thing: its number, and how many. */
-    uint32_t gathered_for;
-    size_t n_gathered, gathered_capacity;
-    union {
-        void *gathered;
-        struct location *locations;
-        struct profile_child *children;
-        struct blocker *blockers;
-    };
-};
-union item {
-    struct profile_mount mount;
-    struct profile_module module;
-    struct func func;
-    struct frame frame;
-    struct location location;
-    struct wait wait;
-    struct blocker blocker;
-    struct lock_name lock;
-    struct listener listener;
-    struct profile_host host;
-    struct profile_process process;
-    struct profile_child child;
-    struct profile_task_wait tasks;
-    struct user_mark user_mark;
-    struct user_pause user_pause;
-    struct profile_thread thread;
-    struct count_mark mark;
-    struct run run;
-};
-
-/* ---- ids ---- */
-
-static void remember(struct reader *r, enum table_kind kind, uint32_t id)
-{
-    struct ids *ids = &r->ids[kind];
-    ids->items = array_reserve(ids->items, &ids->capacity, ids->n + 1, sizeof *ids->items);
-    ids->items[ids->n++] = id;
-}
-
-/* *ID: the file's number of a row of KIND, 0 if it may be none; becomes the profile's. */
-static bool translate(struct reader *r, enum table_kind kind, uint32_t *id)
-{
-    const struct ids *ids = &r->ids[kind];
-    if (*id > ids->n)
-        return rows_fail(&r->rows, "there is no %s %u", recording_tables[kind].name, *id);
-    *id = *id ? ids->items[*id - 1] : 0;
-    return true;
-}
-
-static bool translate_thread(struct reader *r, uint32_t *id)
-{
-    uint64_t ix = 0;
-    if (!*id || !map_get(&r->threads, *id, &ix))
-        return *id ? rows_fail(&r->rows, "there is no thread %u", *id)
-                   : rows_fail(&r->rows, "it is of no thread");
-    *id = (uint32_t)ix;
-    return true;
-}
-
-static bool translate_one(struct reader *r, enum table_kind kind, uint32_t *id)
-{
-    return *id ? translate(r, kind, id)
-               : rows_fail(&r->rows, "it is of no %s", recording_tables[kind].name);
-}
-
-static bool is_time(struct reader *r, const char *what, int64_t ns)
-{
-    return (ns >= 0 && ns <= most_ns) || rows_fail(&r->rows, "%s is no time", what);
-}
+static const uint64_t most_utc_ns = UINT64_C(1) << 62; /* the year 2116 */
 
 /* ---- rows that gather ---- */
 
@@ -150,19 +60,19 @@ static void flush_list(struct reader *r)
 
 static bool take_mount(struct reader *r, union item *item)
 {
-    remember(r, TABLE_MOUNT, profile_mount(r->p, &item->mount).ix);
+    reader_remember(r, TABLE_MOUNT, profile_mount(r->p, &item->mount).ix);
     return true;
 }
 
 static bool take_module(struct reader *r, union item *item)
 {
-    remember(r, TABLE_MODULE, profile_module(r->p, &item->module).ix);
+    reader_remember(r, TABLE_MODULE, profile_module(r->p, &item->module).ix);
     return true;
 }
 
 static bool take_function(struct reader *r, union item *item)
 {
-    remember(r, TABLE_FUNCTION, profile_func(r->p, &item->func).ix);
+    reader_remember(r, TABLE_FUNCTION, profile_func(r->p, &item->func).ix);
     return true;
 }
 
@@ -173,18 +83,18 @@ static bool take_frame(struct reader *r, union item *item)
         return rows_fail(&r->rows, "it is of no kind");
     if (f->flags & ~(uint32_t)ALL_FRAME_FLAGS)
         return rows_fail(&r->rows, "flags %u", f->flags);
-    if (f->kind == FRAME_NATIVE && !translate(r, TABLE_MODULE, &f->native.module.ix))
+    if (f->kind == FRAME_NATIVE && !reader_translate(r, TABLE_MODULE, &f->native.module.ix))
         return false;
-    if (f->kind == FRAME_PYTHON && !translate_one(r, TABLE_FUNCTION, &f->python.func.ix))
+    if (f->kind == FRAME_PYTHON && !reader_translate_one(r, TABLE_FUNCTION, &f->python.func.ix))
         return false;
-    remember(r, TABLE_FRAME, profile_frame(r->p, f).ix);
+    reader_remember(r, TABLE_FRAME, profile_frame(r->p, f).ix);
     return true;
 }
 
 static bool take_location(struct reader *r, union item *item)
 {
     uint32_t frame = r->rows.numbers[0];
-    if (!translate_one(r, TABLE_FRAME, &frame))
+    if (!reader_translate_one(r, TABLE_FRAME, &frame))
         return false;
     if (profile_get_frame(r->p, (frame_id){frame})->kind != FRAME_NATIVE)
         return rows_fail(&r->rows, "it is of a frame that is not native");
@@ -199,11 +109,11 @@ static bool take_stack(struct reader *r, union item *unused)
     uint32_t parent = r->rows.numbers[1];
     uint32_t frame = r->rows.numbers[2];
     (void)unused;
-    if (!translate(r, TABLE_STACK, &parent) || !translate_one(r, TABLE_FRAME, &frame))
+    if (!reader_translate(r, TABLE_STACK, &parent) || !reader_translate_one(r, TABLE_FRAME, &frame))
         return false;
     if (profile_stack_depth(r->p, (stack_id){parent}) >= MOST_DEPTH)
         return rows_fail(&r->rows, "it is too deep");
-    remember(r, TABLE_STACK, profile_push(r->p, (stack_id){parent}, (frame_id){frame}).ix);
+    reader_remember(r, TABLE_STACK, profile_push(r->p, (stack_id){parent}, (frame_id){frame}).ix);
     return true;
 }
 
@@ -239,7 +149,7 @@ static bool are_descriptors(const struct profile *p, blocker_list list)
 static bool take_wait(struct reader *r, union item *item)
 {
     uint64_t list = 0;
-    if (!translate(r, TABLE_MOUNT, &item->wait.mount.ix))
+    if (!reader_translate(r, TABLE_MOUNT, &item->wait.mount.ix))
         return false;
     if (item->wait.kind == WAIT_NONE)
         return rows_fail(&r->rows, "it is of no kind");
@@ -250,7 +160,7 @@ static bool take_wait(struct reader *r, union item *item)
     item->wait.side.list = (blocker_list){(uint32_t)list};
     if (item->wait.side.thing == THING_EVENTS && !are_descriptors(r->p, item->wait.side.list))
         return rows_fail(&r->rows, "it is for what is no descriptor");
-    remember(r, TABLE_WAIT, profile_wait(r->p, &item->wait).ix);
+    reader_remember(r, TABLE_WAIT, profile_wait(r->p, &item->wait).ix);
     return true;
 }
 
@@ -269,8 +179,8 @@ static bool take_listener(struct reader *r, union item *item)
 static bool take_tasks(struct reader *r, union item *item)
 {
     item->tasks.stack.ix = r->rows.numbers[1];
-    if (!translate(r, TABLE_STACK, &item->tasks.stack.ix) ||
-        !translate_one(r, TABLE_PROCESS, &item->tasks.process.ix))
+    if (!reader_translate(r, TABLE_STACK, &item->tasks.stack.ix) ||
+        !reader_translate_one(r, TABLE_PROCESS, &item->tasks.process.ix))
         return false;
     profile_add_task_wait(r->p, &item->tasks);
     return true;
@@ -287,7 +197,7 @@ static bool take_mark(struct reader *r, union item *item)
 {
     const struct user_mark *m = &item->user_mark;
     const char *text = profile_text(r->p, m->text);
-    if (!is_time(r, "at_ns", m->at_ns) || !is_utc(r, m->utc_ns))
+    if (!reader_is_time(r, "at_ns", m->at_ns) || !is_utc(r, m->utc_ns))
         return false;
     if (!mark_text_is_good(text, strlen(text)))
         return rows_fail(&r->rows, "its text is none of a mark");
@@ -298,12 +208,12 @@ static bool take_mark(struct reader *r, union item *item)
 static bool take_pause(struct reader *r, union item *item)
 {
     const struct user_pause *pause = &item->user_pause;
-    if (!is_time(r, "at_ns", pause->at_ns) || !is_utc(r, pause->utc_ns) ||
-        !is_time(r, "paused_ns", pause->paused_ns))
+    if (!reader_is_time(r, "at_ns", pause->at_ns) || !is_utc(r, pause->utc_ns) ||
+        !reader_is_time(r, "paused_ns", pause->paused_ns))
         return false;
     r->paused_ns += pause->paused_ns;
-    if (r->paused_ns > most_ns)
-        return rows_fail(&r->rows, "more time than there is");
+    if (!reader_is_time(r, "the sum of paused_ns", r->paused_ns))
+        return false;
     profile_add_pause(r->p, pause);
     return true;
 }
@@ -319,14 +229,14 @@ static bool take_host(struct reader *r, union item *item)
 /* Its parent may come later. */
 static bool take_process(struct reader *r, union item *item)
 {
-    remember(r, TABLE_PROCESS, profile_process(r->p, &item->process).ix);
+    reader_remember(r, TABLE_PROCESS, profile_process(r->p, &item->process).ix);
     return true;
 }
 
 static bool take_child(struct reader *r, union item *item)
 {
     uint32_t of = r->rows.numbers[0];
-    if (!translate_one(r, TABLE_PROCESS, &of) || !gather(r, sizeof *r->children))
+    if (!reader_translate_one(r, TABLE_PROCESS, &of) || !gather(r, sizeof *r->children))
         return false;
     r->children[r->n_gathered - 1] = item->child;
     return true;
@@ -356,66 +266,6 @@ static bool check_parents(struct reader *r)
     return good || rows_fail(&r->rows, "a parent is none");
 }
 
-static bool sum_counts(struct reader *r, const struct counts *counts)
-{
-    for (int i = 0; i < COUNTED_KINDS; i++) {
-        int64_t ns = counts->ns[i];
-        r->counts_ns += ns < 0 ? -ns : ns; /* looks are not exact: a rest may be below 0 */
-    }
-    return r->counts_ns <= most_sum_ns || rows_fail(&r->rows, "more time than there is");
-}
-
-static bool take_thread(struct reader *r, union item *item)
-{
-    struct profile_thread *t = &item->thread;
-    if (!t->ended && !t->closed) /* in a growing file it has no end yet */
-        t->end_ns = r->facts.end_ns;
-    if (!translate_one(r, TABLE_PROCESS, &t->process.ix) || !sum_counts(r, &t->counts) ||
-        !is_time(r, "start", t->start_ns) || !is_time(r, "end", t->end_ns - t->start_ns))
-        return false;
-    thread_id id = profile_thread(r->p, t->process, t->tid, t->name, t->start_ns);
-    *profile_get_thread(r->p, id) = *t;
-    map_put(&r->threads, r->rows.numbers[0], id.ix);
-    return true;
-}
-
-static bool take_count(struct reader *r, union item *item)
-{
-    uint32_t id = r->rows.numbers[0];
-    if (!translate_thread(r, &id) || !is_time(r, "at_ns", item->mark.at_ns))
-        return false;
-    struct profile_thread *t = profile_get_thread(r->p, (thread_id){id});
-    struct counts whole = t->counts;
-    if (t->n_marks && t->marks[t->n_marks - 1].at_ns > item->mark.at_ns)
-        return rows_fail(&r->rows, "it is before the last one");
-    t->counts = item->mark.counts;
-    profile_mark_counts(r->p, (thread_id){id}, item->mark.at_ns);
-    profile_get_thread(r->p, (thread_id){id})->counts = whole;
-    return true;
-}
-
-static bool take_run(struct reader *r, union item *item)
-{
-    struct run *run = &item->run;
-    uint32_t id = r->rows.numbers[1];
-    run->at.stack.ix = r->rows.numbers[2];
-    run->at.wait.ix = r->rows.numbers[3];
-    if (!translate_thread(r, &id) || !translate(r, TABLE_STACK, &run->at.stack.ix) ||
-        !translate(r, TABLE_WAIT, &run->at.wait.ix) || !is_time(r, "start", run->start_ns) ||
-        !is_time(r, "wall", run->weights.wall_ns))
-        return false;
-    if (run->samples > most_samples)
-        return rows_fail(&r->rows, "samples is out of range");
-    r->runs_ns += run->weights.wall_ns;
-    if (r->runs_ns > most_sum_ns)
-        return rows_fail(&r->rows, "more time than there is");
-    const struct profile_thread *t = profile_see_thread(r->p, (thread_id){id});
-    if (t->n_runs && !t->n_folded && t->runs[t->n_runs - 1].start_ns > run->start_ns)
-        return rows_fail(&r->rows, "it is before the last one");
-    profile_append_run(r->p, (thread_id){id}, run);
-    return true;
-}
-
 /* ---- the whole ---- */
 
 static const struct {
@@ -439,10 +289,17 @@ static const struct {
     [TABLE_TASKS] = {take_tasks, NULL, NULL},
     [TABLE_MARK] = {take_mark, NULL, NULL},
     [TABLE_PAUSE] = {take_pause, NULL, NULL},
-    [TABLE_THREAD] = {take_thread, NULL, NULL},
-    [TABLE_COUNT] = {take_count, NULL, NULL},
-    [TABLE_RUN] = {take_run, NULL, NULL},
+    [TABLE_THREAD] = {read_thread, NULL, NULL},
+    [TABLE_RECENT_COUNT] = {read_count, NULL, NULL},
+    [TABLE_COUNT] = {read_count, NULL, NULL},
+    [TABLE_RECENT] = {read_recent, NULL, NULL},
+    [TABLE_RUN] = {read_run, NULL, NULL},
 };
+
+static bool take(struct reader *r, enum table_kind kind, union item *item)
+{
+    return r->recent && kind == TABLE_RUN ? read_run_beside(r, item) : takers[kind].take(r, item);
+}
 
 static bool read_table(struct reader *r, enum table_kind kind)
 {
@@ -461,7 +318,7 @@ static bool read_table(struct reader *r, enum table_kind kind)
             r->n_gathered = 0;
             r->gathered_for = 0;
         }
-        if (!takers[kind].take(r, &item))
+        if (!take(r, kind, &item))
             break;
     }
     bool good = !*r->rows.wrong && r->db.code == SQLITE_OK;
@@ -472,15 +329,28 @@ static bool read_table(struct reader *r, enum table_kind kind)
     return good;
 }
 
+static bool is_of_recent(enum table_kind kind)
+{
+    return kind == TABLE_RECENT || kind == TABLE_RECENT_COUNT;
+}
+
 static void read_all(struct reader *r)
 {
     database_run(&r->db, "BEGIN"); /* all of it as of one moment */
     database_bound_texts(&r->db);
     if (!facts_read(&r->facts, &r->rows, &r->db, r->p))
         return;
+    const struct facts *f = &r->facts;
+    r->none = r->recent && (r->to_ns <= f->recent_since_ns || r->from_ns >= f->exact.since_ns);
+    if (r->none)
+        return;
     for (enum table_kind kind = 0; kind < TABLE_KINDS; kind++)
-        if (!read_table(r, kind))
+        if ((r->recent || !is_of_recent(kind)) && !read_table(r, kind))
             return;
+    if (r->recent) {
+        read_time_sort(r);
+        r->facts.exact.since_ns = r->facts.recent_since_ns;
+    }
     profile_set_origin(r->p, &r->facts.origin);
     profile_set_exact_time(r->p, &r->facts.exact);
     profile_end(r->p, r->facts.end_ns);
@@ -493,6 +363,7 @@ static void release(struct reader *r)
         free(r->ids[i].items);
     map_release(&r->threads);
     map_release(&r->lists);
+    map_release(&r->recent_ends);
     free(r->gathered);
     database_close(&r->db);
 }
@@ -524,7 +395,7 @@ static struct profile *read_database(struct reader *r, const char *name, struct 
     if (!good)
         (void)say_wrong(r, name, err);
     release(r);
-    return good ? r->p : profile_free(r->p);
+    return good && !r->none ? r->p : profile_free(r->p);
 }
 
 struct profile *recording_bytes_read(const void *bytes, size_t len, const char *name,
@@ -580,9 +451,9 @@ bool recording_part_grows(const char *path)
     return grows;
 }
 
-struct profile *recording_file_read(const char *path, bool *ret_complete, struct err *err)
+static struct profile *read_file(struct reader *r, const char *path, bool *ret_complete,
+                                 struct err *err)
 {
-    struct reader r = {.p = NULL};
     bool part = str_ends(path, recording_part_suffix);
     unsigned char header[HEADER_BYTES];
     int64_t bytes;
@@ -599,9 +470,22 @@ struct profile *recording_file_read(const char *path, bool *ret_complete, struct
                       (long long)bytes, (long long)bytes_of(header));
         return NULL;
     }
-    database_open(&r.db, path, NULL, 0, MOST_S);
-    struct profile *p = read_database(&r, path, err);
+    database_open(&r->db, path, NULL, 0, MOST_S);
+    struct profile *p = read_database(r, path, err);
     if (ret_complete)
-        *ret_complete = r.facts.complete;
+        *ret_complete = r->facts.complete;
     return p;
+}
+
+struct profile *recording_file_read(const char *path, bool *ret_complete, struct err *err)
+{
+    struct reader r = {.p = NULL};
+    return read_file(&r, path, ret_complete, err);
+}
+
+struct profile *recording_file_read_part(const char *path, int64_t from_ns, int64_t to_ns,
+                                         struct err *err)
+{
+    struct reader r = {.recent = true, .from_ns = from_ns, .to_ns = to_ns};
+    return read_file(&r, path, NULL, err);
 }

@@ -2,6 +2,10 @@
 
 #include <string.h>
 
+#define TABLE_OF_RUNS                                                                              \
+    {"id", "thread", "stack", "wait"}, {{ROW_RUN_START}, {ROW_RUN}}, 4, 2, .numbered = true,       \
+                                                                           .most_id = INT64_MAX
+
 const struct row_table recording_tables[TABLE_KINDS] = {
     [TABLE_MOUNT] = {"mount", {"id"}, {{ROW_MOUNT}}, 1, 1},
     [TABLE_MODULE] = {"module", {"id"}, {{ROW_MODULE}}, 1, 1},
@@ -33,14 +37,11 @@ const struct row_table recording_tables[TABLE_KINDS] = {
     [TABLE_MARK] = {"mark", {"id"}, {{ROW_USER_MARK}}, 1, 1, .since = 1},
     [TABLE_PAUSE] = {"pause", {"id"}, {{ROW_USER_PAUSE}}, 1, 1, .since = 1},
     [TABLE_THREAD] = {"thread", {"id"}, {{ROW_THREAD}}, 1, 1, .most_id = UINT32_MAX},
+    [TABLE_RECENT_COUNT] =
+        {"recent_count", {"thread", "position"}, {{ROW_COUNTS}}, 2, 1, .since = 4},
     [TABLE_COUNT] = {"count", {"thread", "position"}, {{ROW_COUNTS}}, 2, 1},
-    [TABLE_RUN] = {"run",
-                   {"id", "thread", "stack", "wait"},
-                   {{ROW_RUN_START}, {ROW_RUN}},
-                   4,
-                   2,
-                   .numbered = true,
-                   .most_id = INT64_MAX},
+    [TABLE_RECENT] = {"recent", TABLE_OF_RUNS, .since = 4},
+    [TABLE_RUN] = {"run", TABLE_OF_RUNS},
 };
 const char *const recording_states[] = {"missed",  "running", "waiting for a CPU",
                                         "blocked", "stopped", "running or waiting for a CPU",

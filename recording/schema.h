@@ -10,7 +10,7 @@
 
 enum {
     SCHEMA_MAJOR = 1,                   /* a reader of this one reads all files of it */
-    SCHEMA_MINOR = 3,                   /* columns, tables and views that were added since */
+    SCHEMA_MINOR = 4,                   /* columns, tables and views that were added since */
     SCHEMA_APPLICATION_ID = 0x77737079, /* "wspy", in the file's header */
 };
 
@@ -32,7 +32,9 @@ enum table_kind { /* in the order of being read: what others refer to comes firs
                   TABLE_MARK,
                   TABLE_PAUSE,
                   TABLE_THREAD,
+                  TABLE_RECENT_COUNT,
                   TABLE_COUNT,
+                  TABLE_RECENT,
                   TABLE_RUN,
                   TABLE_KINDS,
 };

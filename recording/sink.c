@@ -314,11 +314,39 @@ void sink_purge(struct sink *s)
     put_order(s, ENTRY_PURGE);
 }
 
-static void put_moment(struct sink *s, enum entry_kind kind, int64_t end_ns)
+static void put_moment(struct sink *s, enum entry_kind kind, int64_t ns)
 {
     begin(s, kind);
-    add_number(s, end_ns);
+    add_number(s, ns);
     end(s);
+}
+
+static void put_moments(struct sink *s, enum entry_kind kind, int64_t a, int64_t b)
+{
+    begin(s, kind);
+    add_number(s, a);
+    add_number(s, b);
+    end(s);
+}
+
+/* One that went on beyond FROM_NS when it was added may be longer now. */
+void sink_add_recent(struct sink *s, int64_t from_ns, int64_t to_ns)
+{
+    put_moment(s, ENTRY_RECENT_OPEN, from_ns);
+    put_moments(s, ENTRY_RECENT_ADD, from_ns, to_ns);
+    put_order(s, ENTRY_RECENT_COUNTS);
+}
+
+void sink_no_recent(struct sink *s)
+{
+    put_moment(s, ENTRY_RECENT_OPEN, -1);
+}
+
+void sink_trim_recent(struct sink *s, int64_t since_ns, uint64_t most)
+{
+    put_moments(s, ENTRY_RECENT_SINCE, since_ns, (int64_t)most);
+    put_order(s, ENTRY_RECENT_TRIM);
+    put_order(s, ENTRY_RECENT_TRIM_COUNTS);
 }
 
 void sink_commit(struct sink *s, int64_t end_ns)

@@ -53,6 +53,12 @@ void sink_no_marks(struct sink *s);
 /* The rows of table KIND that are of ID (entry_dooms()) will go, at sink_purge(). */
 void sink_doom(struct sink *s, enum table_kind kind, uint32_t id);
 void sink_purge(struct sink *s);
+/* Runs of [FROM_NS, TO_NS) will come again, joined, and all counts will go: those that came stay in
+ * the tables recent and recent_count. */
+void sink_add_recent(struct sink *s, int64_t from_ns, int64_t to_ns);
+void sink_no_recent(struct sink *s);
+/* Of them stays what is after SINCE_NS, but of MOST runs or more the last ones. */
+void sink_trim_recent(struct sink *s, int64_t since_ns, uint64_t most);
 /* What came until now belongs together, and reaches until END_NS. */
 void sink_commit(struct sink *s, int64_t end_ns);
 void sink_end(struct sink *s, int64_t end_ns);

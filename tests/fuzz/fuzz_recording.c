@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "cli/answer.h"
@@ -100,12 +101,38 @@ static void list_columns(void)
     (void)sqlite3_close(db);
 }
 
+static struct bytes bytes_of(sqlite3 *db)
+{
+    sqlite3_int64 len = 0;
+    unsigned char *bytes = sqlite3_serialize(db, "main", &len, 0);
+    FUZZ_CHECK(bytes);
+    struct bytes ret = {malloc((size_t)len), (size_t)len};
+    memcpy(ret.s, bytes, ret.len);
+    sqlite3_free(bytes);
+    (void)sqlite3_close(db);
+    return ret;
+}
+
+/* As if the runs before second 2 had been joined. */
+static void add_recent(void)
+{
+    static const char sql[] = "INSERT INTO recent SELECT * FROM run;"
+                              "INSERT INTO meta VALUES ('recent_since_ns', 500000000);"
+                              "UPDATE meta SET value = 2000000000 WHERE key = 'exact_since_ns'";
+    sqlite3 *db = open_copy();
+    FUZZ_CHECK(sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK);
+    struct bytes more = bytes_of(db);
+    free(whole.s);
+    whole = more;
+}
+
 static void make_whole(void)
 {
     struct profile_builder b = builder_start(100, "python3");
     fill(&b);
     whole = record(b.p);
     profile_free(b.p);
+    add_recent();
     list_columns();
 }
 
@@ -161,14 +188,7 @@ static struct bytes with_other_values(struct feed *f)
     sqlite3 *db = open_copy();
     for (int i = 0; i < MOST_CHANGES && f->left; i++)
         change_value(db, f);
-    sqlite3_int64 len = 0;
-    unsigned char *bytes = sqlite3_serialize(db, "main", &len, 0);
-    FUZZ_CHECK(bytes);
-    struct bytes ret = {malloc((size_t)len), (size_t)len};
-    memcpy(ret.s, bytes, ret.len);
-    sqlite3_free(bytes);
-    (void)sqlite3_close(db);
-    return ret;
+    return bytes_of(db);
 }
 
 static struct bytes with_other_bytes(struct feed *f, bool cut)
@@ -265,12 +285,31 @@ static void check_files(const struct profile *p)
     }
 }
 
+/* The newest time of FILE, which only a file on a disk has. */
+static void check_recent(const struct bytes *file, bool changed)
+{
+    char path[] = "/tmp/wallspy-fuzz-recording.XXXXXX";
+    struct err err = {0};
+    int fd = mkstemp(path);
+    FUZZ_CHECK(fd >= 0 && write(fd, file->s, file->len) == (ssize_t)file->len);
+    struct profile *p = recording_file_read_part(path, NS_PER_S, INT64_MAX, &err);
+    FUZZ_CHECK(changed || (p && profile_exact_time(p)->since_ns == NS_PER_S / 2));
+    FUZZ_CHECK(p || is_plain_text(err.text, strlen(err.text)));
+    if (p)
+        check_part(p, 128, 255);
+    profile_free(p);
+    (void)unlink(path);
+    (void)close(fd);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
     struct feed f = {bytes, len};
     struct err err = {0};
-    if (!whole.s)
+    if (!whole.s) {
         make_whole();
+        check_recent(&whole, false);
+    }
     uint8_t how = feed_u8(&f);
     struct bytes changed = how & 1 ? with_other_values(&f) : with_other_bytes(&f, how & 2);
     struct profile *p = recording_bytes_read(changed.s, changed.len, "x", &err);
@@ -283,6 +322,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
         check_part(p, (uint8_t)len, feed_u8(&f));
     }
     profile_free(p);
+    check_recent(&changed, true);
     free(changed.s);
     return 0;
 }

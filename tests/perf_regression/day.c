@@ -1,7 +1,9 @@
 /* A day's recording in seconds: what the worker makes of the sampler's messages, fed with a day of
  * them, and the file.
  *
- * usage: day MAX_BYTES FILE [RUNNERS [STACKS]]
+ * usage: day MAX_BYTES FILE [RUNNERS [STACKS [HOURS]]]
+ *
+ * A FILE.wallspy grows meanwhile, as wallspy's own do; any other is written at the end.
  *
  * RUNNERS (2) threads that run, each in another one of STACKS (5000) at almost every tick of
  * 100 Hz; one that waits all day; a new one each second, which lives for some ticks.  Says every
@@ -15,10 +17,13 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "exporter/exporter.h"
+#include "recording/growing.h"
+#include "recording/store.h"
 #include "worker/timeline.h"
 
 enum {
-    HOURS = 24,
+    MOST_HOURS = 24,
+    GROWS_EVERY_S = 2,
     RATE_HZ = 100,
     MOST_STACKS = 5000, /* with 12 frames of their own each: the callees of 100 common callers */
     CALLERS = 100,
@@ -31,7 +36,9 @@ static const int64_t interval_ns = NS_PER_S / RATE_HZ;
 struct day {
     struct profile *p;
     process_id process;
-    int n_runners, n_stacks;
+    int n_runners, n_stacks, hours;
+    struct store *store; /* NULL: no file grows */
+    struct growing *growing;
     stack_id stacks[MOST_STACKS];
     struct spot waiting;
     struct thread_timeline timelines[MOST_RUNNERS], waiter, job;
@@ -151,6 +158,50 @@ static void say_memory(const char *key)
         (void)fclose(statm);
 }
 
+/* ---- the file ---- */
+
+static void take_entry(void *ctx, const char *bytes, size_t len)
+{
+    struct day *d = ctx;
+    struct entry entry;
+    struct entry_value end;
+    (void)entry_parse(&entry, bytes, len);
+    if (entry.kind < ENTRY_STORE_LAST)
+        store_take(d->store, &entry);
+    else if (entry.kind == ENTRY_COMMIT && entry_next(&entry, &end))
+        store_commit(d->store, end.number);
+}
+
+static void start_file(struct day *d, const char *path)
+{
+    if (!str_ends(path, ".wallspy"))
+        return;
+    FILE *empty = fopen(path, "we");
+    if (empty)
+        (void)fclose(empty);
+    d->store = store_open(path, STORE_WAL);
+    d->growing = growing_new(d->p, (struct sink_to){take_entry, d});
+}
+
+static void grow(struct day *d, int64_t now_ns)
+{
+    if (d->growing && now_ns % (GROWS_EVERY_S * (int64_t)NS_PER_S) == 0)
+        (void)growing_send(d->growing, now_ns, NULL, NULL);
+}
+
+static int end_file(struct day *d)
+{
+    struct err err = {0};
+    int64_t end_ns = profile_end_ns(d->p);
+    (void)growing_send(d->growing, end_ns, NULL, NULL);
+    growing_end(d->growing, end_ns);
+    int r = store_end(d->store, end_ns, &err);
+    bool settled = store_settle(d->store);
+    growing_free(d->growing);
+    store_free(d->store);
+    return r || !settled;
+}
+
 static int write_file(struct profile *p, uint64_t max_bytes, const char *path)
 {
     struct view_options options = {0};
@@ -169,17 +220,20 @@ int main(int argc, char **argv)
     struct day *d = xcalloc(1, sizeof *d);
     d->n_runners = argc > 3 ? atoi(argv[3]) : 2;
     d->n_stacks = argc > 4 ? atoi(argv[4]) : MOST_STACKS;
+    d->hours = argc > 5 ? atoi(argv[5]) : MOST_HOURS;
     if (d->n_runners < 1 || d->n_runners > MOST_RUNNERS || d->n_stacks < 1 ||
-        d->n_stacks > MOST_STACKS)
+        d->n_stacks > MOST_STACKS || d->hours < 1 || d->hours > MOST_HOURS)
         return 2;
     size_t max_bytes = strtoul(argv[1], NULL, 10);
     d->p = profile_new(max_bytes);
     start(d);
-    int64_t ticks = (int64_t)HOURS * 3600 * RATE_HZ;
+    start_file(d, argv[2]);
+    int64_t ticks = (int64_t)d->hours * 3600 * RATE_HZ;
     for (int64_t tick = 0; tick < ticks; tick++) {
         for (int i = 0; i < d->n_runners; i++)
             next_sample(d, &d->timelines[i], &d->sched[i], tick * interval_ns);
         see_to_job(d, tick, tick * interval_ns);
+        grow(d, tick * interval_ns);
         if (tick % (ticks / 12) == 0)
             say_memory("memory");
     }
@@ -190,7 +244,7 @@ int main(int argc, char **argv)
         printf("run_ns %" PRIu64 "\nwait_cpu_ns %" PRIu64 "\n", d->sched[i].run_ns,
                d->sched[i].wait_ns);
     (void)fflush(stdout);
-    int r = write_file(d->p, max_bytes, argv[2]);
+    int r = d->growing ? end_file(d) : write_file(d->p, max_bytes, argv[2]);
     say_memory("memory_after_writing");
     profile_free(d->p);
     free(d);

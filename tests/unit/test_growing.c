@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "profile/ageing.h"
+#include "profile/cut.h"
 #include "profile/kept.h"
 #include "recording/growing.h"
 #include "recording/recording_file.h"
@@ -105,7 +106,7 @@ END_TEST
 
 /* Threads and runs have numbers of their own. */
 static const char *const queries[] = {
-    "SELECT key, value FROM meta ORDER BY key",
+    "SELECT key, value FROM meta WHERE key != 'recent_since_ns' ORDER BY key",
     "SELECT id, key, value FROM text ORDER BY id",
     "SELECT * FROM metric ORDER BY key",
     "SELECT * FROM mount ORDER BY id",
@@ -181,7 +182,7 @@ static void store_entry(void *ctx, const char *bytes, size_t len)
     ck_assert_int_eq(entry_parse(&e, bytes, len), (ssize_t)len);
     if (e.kind == ENTRY_COMMIT && entry_next(&e, &end))
         growth->end_ns = end.number;
-    else
+    else if (e.kind != ENTRY_END)
         store_take(growth->store, &e);
 }
 
@@ -206,8 +207,26 @@ static void grow(struct growth *growth, int64_t end_ns)
     ck_assert_int_eq(growth->end_ns, end_ns);
 }
 
-/* The rows of both, which are freed. */
-static void check_same(struct growth *growth)
+/* Its file, LEN bytes. */
+static const unsigned char *end_growth(struct growth *growth, size_t *ret_len)
+{
+    struct err err = {0};
+    int64_t end_ns = profile_end_ns(growth->b.p);
+    grow(growth, end_ns);
+    growing_end(growth->g, end_ns);
+    ck_assert_msg(store_end(growth->store, end_ns, &err) == 0, "%s", err.text);
+    return store_bytes(growth->store, ret_len);
+}
+
+static void release_growth(struct growth *growth)
+{
+    growing_free(growth->g);
+    store_free(growth->store);
+    profile_free(growth->b.p);
+}
+
+/* The rows of both. */
+static void check_rows(struct growth *growth)
 {
     struct profile *p = growth->b.p;
     struct text grown = {0};
@@ -220,9 +239,7 @@ static void check_same(struct growth *growth)
     (void)fclose(file);
     add_rows(&whole, bytes, len);
     free(bytes);
-    grow(growth, profile_end_ns(p));
-    ck_assert_msg(store_end(growth->store, profile_end_ns(p), &err) == 0, "%s", err.text);
-    const unsigned char *of_store = store_bytes(growth->store, &len);
+    const unsigned char *of_store = end_growth(growth, &len);
     add_rows(&grown, of_store, len);
     struct profile *again = recording_bytes_read(of_store, len, "x", &err);
     ck_assert_msg(again != NULL, "%s", err.text);
@@ -234,9 +251,12 @@ static void check_same(struct growth *growth)
     profile_free(again);
     text_release(&grown);
     text_release(&whole);
-    growing_free(growth->g);
-    store_free(growth->store);
-    profile_free(p);
+}
+
+static void check_same(struct growth *growth)
+{
+    check_rows(growth);
+    release_growth(growth);
 }
 
 /* Every kind of thing that changes after it came: the last run, names of frames, texts, marks of
@@ -529,8 +549,122 @@ START_TEST(changed_entries_do_no_harm)
 }
 END_TEST
 
+/* ---- the newest time ---- */
+
+enum {
+    RECENT_LIMIT = 4 << 20,
+    RECENT_RUNS = 150000,
+    TICK_MS = 10,
+    TICKS_OF_SLEEP = 30000,
+    TICKS_OF_EARLY = 50,
+    TICKS_UNTIL_END = 120000, /* of the one that ends early */
+};
+static const int64_t tick_ns = TICK_MS * INT64_C(1000000);
+
+static void make_runs(struct growth *growth)
+{
+    enum { CALLEES = 9, GROWS_EVERY = 200, MARKED_EVERY = 100 };
+    struct profile *p = growth->b.p;
+    thread_id busy = builder_thread(&growth->b, 100, NULL);
+    thread_id sleeper = builder_thread(&growth->b, 101, "sleeper");
+    thread_id still = builder_thread(&growth->b, 103, "still");
+    thread_id early = builder_thread(&growth->b, 102, "early");
+    char stack[] = "main@/a.py:1:1 > f0@/a.py:2:2";
+    for (int i = 0; i < RECENT_RUNS; i++) {
+        stack[strlen("main@/a.py:1:1 > f")] = (char)('0' + i % CALLEES);
+        builder_run(&growth->b, busy, stack, TICK_MS, i % 3 ? TICK_MS : 0);
+        bool wakes = i % TICKS_OF_SLEEP == TICKS_OF_SLEEP - 1;
+        if (wakes)
+            builder_run(&growth->b, sleeper, i / TICKS_OF_SLEEP % 2 ? "a!app" : "b!app",
+                        TICKS_OF_SLEEP * TICK_MS, 0);
+        if (wakes) /* on and on */
+            builder_run(&growth->b, still, "wait!libc.so.6", TICKS_OF_SLEEP * TICK_MS, 0);
+        if (i < TICKS_UNTIL_END && i % TICKS_OF_EARLY == 0)
+            builder_run(&growth->b, early, i / TICKS_OF_EARLY % 2 ? "a!app" : "b!app",
+                        TICKS_OF_EARLY * TICK_MS, 10);
+        if (i == TICKS_UNTIL_END) {
+            profile_get_thread(p, early)->ended = true;
+            profile_end_thread(p, early, i * tick_ns);
+        }
+        if (i % MARKED_EVERY == 0)
+            profile_mark_counts(p, busy, (i + 1) * tick_ns);
+        if (i % GROWS_EVERY == 0)
+            grow(growth, (i + 1) * tick_ns);
+    }
+    profile_end(p, RECENT_RUNS * tick_ns);
+}
+
+/* Are P's runs of thread TID those of all time from SINCE_NS to END_NS, of WALL_NS each?  0: of any
+ * length. */
+static void check_runs(const struct profile *p, pid_t tid, int64_t since_ns, int64_t end_ns,
+                       int64_t wall_ns)
+{
+    const struct profile_thread *t = builder_find(p, tid);
+    size_t first = 0;
+    while (first < t->n_runs && run_end_ns(&t->runs[first]) <= since_ns)
+        first++;
+    ck_assert_uint_lt(first, t->n_runs);
+    ck_assert_int_le(t->runs[first].start_ns, since_ns);
+    for (size_t i = first; i < t->n_runs; i++) {
+        if (wall_ns)
+            ck_assert_int_eq(t->runs[i].weights.wall_ns, wall_ns);
+        ck_assert_uint_eq(t->runs[i].samples, (uint64_t)(t->runs[i].weights.wall_ns / tick_ns));
+        if (i)
+            ck_assert_int_eq(t->runs[i].start_ns, run_end_ns(&t->runs[i - 1]));
+    }
+    ck_assert_int_eq(run_end_ns(&t->runs[t->n_runs - 1]), end_ns);
+}
+
+/* Ten seconds of the newest time have what the kernel counted in them. */
+static void check_part(struct profile *p, int64_t from_ns)
+{
+    struct profile_cut cut;
+    const int64_t run_ns = 667 * tick_ns;
+    int64_t to_ns = from_ns + 10 * (int64_t)NS_PER_S;
+    profile_cut(p, from_ns, to_ns, &cut);
+    const struct profile_thread *t = builder_find(p, 100);
+    ck_assert_uint_eq(t->n_runs, 1000);
+    ck_assert_int_ge(t->counts.ns[COUNTED_CPU], run_ns - 2 * tick_ns);
+    ck_assert_int_le(t->counts.ns[COUNTED_CPU], run_ns + 2 * tick_ns);
+}
+
+/* Of these threads one runs all the time, one sleeps and one never wakes, of which the file hears
+ * late, and one ends. */
+START_TEST(ten_minutes_stay_as_they_came)
+{
+    struct growth growth;
+    struct err err = {0};
+    size_t len = 0;
+    grow_begin(&growth, RECENT_LIMIT);
+    make_runs(&growth);
+    check_rows(&growth);
+    const unsigned char *bytes = store_bytes(growth.store, &len);
+    make_file();
+    FILE *file = fopen(path, "w");
+    ck_assert(file && fwrite(bytes, 1, len, file) == len && fclose(file) == 0);
+    int64_t end_ns = profile_end_ns(growth.b.p);
+    int64_t since_ns = end_ns - 600 * (int64_t)NS_PER_S;
+    ck_assert_int_gt(profile_exact_time(growth.b.p)->since_ns, since_ns + 300 * (int64_t)NS_PER_S);
+    ck_assert_ptr_null(recording_file_read_part(path, 0, since_ns, &err));
+    ck_assert_ptr_null(recording_file_read_part(path, end_ns, INT64_MAX, &err));
+    ck_assert_str_eq(err.text, "");
+    struct profile *p = recording_file_read_part(path, since_ns, end_ns, &err);
+    ck_assert_msg(p != NULL, "%s", err.text);
+    ck_assert_int_eq(profile_exact_time(p)->since_ns, since_ns);
+    check_runs(p, 100, since_ns, end_ns, tick_ns);
+    check_runs(p, 101, since_ns, end_ns, TICKS_OF_SLEEP * tick_ns);
+    check_runs(p, 103, since_ns, end_ns, 0);
+    check_runs(p, 102, since_ns, TICKS_UNTIL_END * tick_ns, TICKS_OF_EARLY * tick_ns);
+    check_part(p, since_ns + 100 * (int64_t)NS_PER_S);
+    profile_free(p);
+    remove_file();
+    release_growth(&growth);
+}
+END_TEST
+
 CHECK_MAIN("growing", 60, an_entry_comes_back, what_is_no_entry_is_refused,
            a_store_refuses_what_does_not_fit, what_changes_comes_again,
            what_is_joined_goes_and_comes_again, marks_older_than_a_ring_go,
-           a_cut_file_reaches_until_its_last_commit, a_killed_writer_leaves_its_last_commit,
-           a_journal_that_names_another_file_is_none, changed_entries_do_no_harm)
+           ten_minutes_stay_as_they_came, a_cut_file_reaches_until_its_last_commit,
+           a_killed_writer_leaves_its_last_commit, a_journal_that_names_another_file_is_none,
+           changed_entries_do_no_harm)

@@ -1,0 +1,14 @@
+/* The rows of threads: the kernel's counts of them, and their runs.  Each is checked. */
+#pragma once
+
+#include "recording/reader.h"
+
+bool read_thread(struct reader *r, union item *item);
+bool read_count(struct reader *r, union item *item);
+bool read_run(struct reader *r, union item *item);
+
+/* With the newest time as it came: rows of TABLE_RECENT, then those of TABLE_RUN, then their
+ * order. */
+bool read_recent(struct reader *r, union item *item);
+bool read_run_beside(struct reader *r, union item *item);
+void read_time_sort(struct reader *r);
