@@ -208,19 +208,35 @@ struct thread_group *leader_asked_for(const struct groups *g)
     return NULL;
 }
 
+/* What MAIN does.  One that rests most of its time waits for a CPU no longer than it runs, where a
+ * CPU is free: so who takes the CPUs decides nothing. */
+static int64_t main_does_ns(const struct groups *g, struct holders *h,
+                            const struct thread_group *main)
+{
+    const struct profile_thread *t = main->threads[0]->thread;
+    int64_t ns = other_ns(g, h, main, SUPERVISES, false);
+    int64_t run_ns = 0;
+    int64_t runnable_ns = 0;
+    for (size_t k = 0; k < t->n_runs; k++) {
+        run_ns += t->runs[k].state == RUN_RUNNING ? t->runs[k].weights.wall_ns : 0;
+        runnable_ns += t->runs[k].state == RUN_RUNNABLE ? t->runs[k].weights.wall_ns : 0;
+    }
+    return 2 * ns < main->wall_ns ? ns - max_i64(runnable_ns - run_ns, 0) : ns;
+}
+
 struct thread_group *leader_of(const struct groups *g, struct holders *h)
 {
     struct thread_group *main = leader_asked_for(g);
     if (main)
         return main;
     main = groups_main(g);
-    int64_t main_ns = main ? other_ns(g, h, main, SUPERVISES, false) : 0;
+    int64_t main_ns = main ? main_does_ns(g, h, main) : 0;
     if (main && share_of(main_ns, main->wall_ns) >= does_much)
         return main;
     struct thread_group *joined = main && joins(g, main) ? stand_in(g, h, main) : NULL;
     if (joined) {
         main = joined;
-        main_ns = other_ns(g, h, main, SUPERVISES, false);
+        main_ns = main_does_ns(g, h, main);
         if (share_of(main_ns, main->wall_ns) >= does_much)
             return main;
     }

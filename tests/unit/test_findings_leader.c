@@ -39,6 +39,27 @@ START_TEST(who_only_looks_after_others_does_not_lead)
 }
 END_TEST
 
+/* Where others take the CPUs a main thread that works now and then waits long for one, and does no
+ * more by that. */
+START_TEST(who_waits_for_a_cpu_now_and_then_does_not_lead)
+{
+    static const char works[] = "serve@/src/a.py:1:2 > step@/src/a.py:20:21";
+    for (int rests = 0; rests <= 1; rests++) {
+        setup();
+        for (int i = 0; i < 20; i++) {
+            builder_run(&b, lead, "serve@/src/a.py:1:2 > clock_nanosleep [blocked]",
+                        rests ? 156 : 80, 0);
+            builder_run(&b, lead, works, 4, 4);
+            builder_runnable(&b, lead, works, rests ? 40 : 116);
+        }
+        builder_run(&b, other, "load@/src/a.py:5:6 > flock /data/lock [blocked]", 4000, 0);
+        judge(4000);
+        ck_assert_str_eq(found.ledger.leader->noun, rests ? "reloader" : "main");
+        teardown();
+    }
+}
+END_TEST
+
 /* As java's first thread, which waits for the one that runs main(). */
 START_TEST(who_only_joins_a_thread_is_a_stand_in_for_that_one)
 {
@@ -483,7 +504,9 @@ CHECK_MAIN("findings_leader", 60, handlers_that_lead_wait_for_the_one_that_is_bu
            who_only_joins_a_thread_is_a_stand_in_for_that_one,
            who_computes_much_leads_though_it_joins_a_thread,
            a_main_thread_that_rests_in_an_imported_program_does_not_lead,
-           who_only_looks_after_others_does_not_lead, a_poll_for_a_database_too_is_one_for_somebody,
+           who_only_looks_after_others_does_not_lead,
+           who_waits_for_a_cpu_now_and_then_does_not_lead,
+           a_poll_for_a_database_too_is_one_for_somebody,
            a_wait_for_connections_is_none_for_somebody,
            a_main_thread_that_waits_for_an_answer_leads, a_user_says_whose_time_it_is,
            who_waits_for_a_result_leads_where_main_rests, an_idle_loop_keeps_nobody,
