@@ -11,7 +11,6 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -113,7 +112,7 @@ void child_end(struct child *c, struct text *why)
         if (waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG) < 0 && errno != EINTR)
             break;
         if (!info.si_pid)
-            (void)nanosleep(&(struct timespec){.tv_nsec = NS_PER_MS}, NULL);
+            clock_sleep(NS_PER_MS);
     }
     if (why && (info.si_code == CLD_KILLED || info.si_code == CLD_DUMPED))
         text_add(why, strsignal(info.si_status));

@@ -26,6 +26,13 @@ int64_t clock_cpu_ns(void)
     return read_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
+void clock_sleep(int64_t ns)
+{
+    if (ns > 0)
+        (void)nanosleep(&(struct timespec){.tv_sec = ns / NS_PER_S, .tv_nsec = ns % NS_PER_S},
+                        NULL);
+}
+
 void clock_utc_text(char ret[CLOCK_UTC_BYTES])
 {
     clock_utc_text_of(clock_utc_ns(), ret);

@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -16,13 +15,6 @@ enum {
     BRACKET_NS = 50 * NS_PER_MS, /* behind a shot without looks */
     WORK_NS = 10 * NS_PER_MS,
 };
-
-static void wait_ns(int64_t ns)
-{
-    if (ns > 0)
-        (void)nanosleep(&(struct timespec){.tv_sec = ns / NS_PER_S, .tv_nsec = ns % NS_PER_S},
-                        NULL);
-}
 
 static bool is_same_call(const struct dump_thread *t, const struct syscall_state *call)
 {
@@ -49,7 +41,7 @@ void dump_look_settle(struct dump *d)
     bool *settled = xcalloc(d->n + 1, sizeof *settled);
     for (int i = 0; i <= SETTLE_TIMES && left; i++) {
         if (i)
-            wait_ns(SETTLE_NS);
+            clock_sleep(SETTLE_NS);
         for (size_t j = 0; j < d->n; j++)
             if (!settled[j] && (settled[j] = settle(&d->threads[j])))
                 left--;
@@ -122,7 +114,7 @@ void dump_look_end(struct dump *d)
     bool looked = d->look_ns > 0;
     int64_t begun_ns = clock_now_ns();
     if (!looked) {
-        wait_ns(BRACKET_NS);
+        clock_sleep(BRACKET_NS);
         d->look_ns = clock_now_ns() - begun_ns;
     }
     d->all_ran = true;

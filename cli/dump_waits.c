@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "arch/syscalls.h"
 #include "base/alloc.h"
@@ -127,7 +126,7 @@ static bool stands(const struct dump *d, int cycle, uint64_t *runs)
         if (circle_lasts(d, cycle, runs, true) && circle_lasts(d, cycle, runs, false))
             return true;
         if (gil)
-            (void)nanosleep(&(struct timespec){.tv_nsec = NS_PER_MS}, NULL);
+            clock_sleep(NS_PER_MS);
     }
     return false;
 }

@@ -3,7 +3,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 
@@ -43,7 +42,7 @@ static void *backlog_main(void *backlog)
     struct backlog *b = backlog;
     while (!atomic_load(&b->stop))
         if (!move_one(b))
-            (void)nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+            clock_sleep(PAUSE_NS);
     return NULL;
 }
 
