@@ -54,7 +54,7 @@ static bool waits_for_same_process(const struct dump *d, const struct dump_threa
     struct blocked_call call = t->call;
     struct wait_side side = {0};
     call.since_ns = clock_now_ns();
-    waits_find_all(d->live_waits, &call, 1, &side);
+    waits_find_all(d->live_waits, &(struct asked_call){&call, &side}, 1);
     return side.thing == t->side.thing && blockers_are_same(&side.blocker, &t->side.blocker);
 }
 
@@ -208,24 +208,15 @@ static void find_maker(const struct dump *d, struct dump_thread *t)
 /* The other sides that lie in the kernel. */
 static void find_peers(struct dump *d)
 {
-    struct blocked_call *calls = xcalloc(d->n + 1, sizeof *calls);
-    struct wait_side *sides = xcalloc(d->n + 1, sizeof *sides);
-    struct dump_thread **threads = xcalloc(d->n + 1, sizeof(struct dump_thread *));
+    struct asked_call *asked = xcalloc(d->n + 1, sizeof *asked);
     size_t n = 0;
     for (size_t i = 0; i < d->n; i++) {
         struct dump_thread *t = &d->threads[i];
-        if (!t->asks || t->side.thing)
-            continue;
-        calls[n] = t->call;
-        sides[n] = t->side;
-        threads[n++] = t;
+        if (t->asks && !t->side.thing)
+            asked[n++] = (struct asked_call){&t->call, &t->side};
     }
-    waits_find_all(d->live_waits, calls, n, sides);
-    for (size_t i = 0; i < n; i++)
-        threads[i]->side = sides[i];
-    free(threads);
-    free(sides);
-    free(calls);
+    waits_find_all(d->live_waits, asked, n);
+    free(asked);
 }
 
 static void name_locks(struct dump *d, const struct process_set *processes)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "capture/message.h"
+#include "profile/wait.h"
 #include "waits/descriptor.h"
 
 struct blocked_call {
@@ -15,6 +16,11 @@ struct blocked_call {
     uint64_t socket; /* inode, if that is one; else 0 */
     uint64_t fd;     /* that descriptor */
     enum syscall_flow flow;
+};
+/* A call whose other side is asked for, and where that is to be put. */
+struct asked_call {
+    const struct blocked_call *call;
+    struct wait_side *side;
 };
 /* False: not a wait that has such another side, or it is not proven to last. */
 bool blocked_call_of(const struct sample_message *m, struct blocked_call *ret);

@@ -571,8 +571,7 @@ int64_t wait_peers_due_ns(const struct wait_peers *w)
 
 /* ---- a dump ---- */
 
-void wait_peers_find_all(struct wait_peers *w, const struct blocked_call *calls, size_t n,
-                         struct wait_side *ret)
+void wait_peers_find_all(struct wait_peers *w, const struct asked_call *asked, size_t n)
 {
     enum { ROUNDS = 3 }; /* sockets, then their processes, then the answer */
     w->looks.is_dump = true;
@@ -582,10 +581,10 @@ void wait_peers_find_all(struct wait_peers *w, const struct blocked_call *calls,
             struct peer_answer answer = {0};
             if (done[i])
                 continue;
-            bool good = look_at_call(w, &calls[i], &answer);
+            bool good = look_at_call(w, asked[i].call, &answer);
             done[i] = !good || !answer.later;
             if (good && answer.side.thing) /* of a socket the address comes before its process */
-                ret[i] = answer.side;
+                *asked[i].side = answer.side;
         }
         if (!peer_looks_run(&w->looks, NS_PER_S))
             break;

@@ -138,10 +138,9 @@ int64_t waits_due_ns(const struct waits *w)
     return min_i64(wait_owners_due_ns(&w->owners), wait_peers_due_ns(w->peers));
 }
 
-void waits_find_all(struct waits *w, const struct blocked_call *calls, size_t n,
-                    struct wait_side *ret)
+void waits_find_all(struct waits *w, const struct asked_call *asked, size_t n)
 {
-    wait_peers_find_all(w->peers, calls, n, ret);
+    wait_peers_find_all(w->peers, asked, n);
 }
 
 void waits_report(const struct waits *w)

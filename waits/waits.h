@@ -42,7 +42,6 @@ void waits_look_last(struct waits *w);
 int64_t waits_due_ns(const struct waits *w);
 /* Tells the profile what was given up, and the names of locks. */
 void waits_report(const struct waits *w);
-/* At once, all N of CALLS; RET[i] stays as it is where nothing was found. */
-void waits_find_all(struct waits *w, const struct blocked_call *calls, size_t n,
-                    struct wait_side *ret);
+/* At once, all N of ASKED; a side stays as it is where nothing was found. */
+void waits_find_all(struct waits *w, const struct asked_call *asked, size_t n);
 struct waits *waits_free(struct waits *w); /* NULL is fine; returns NULL */
