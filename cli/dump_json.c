@@ -1,11 +1,8 @@
-#include <fcntl.h>
 #include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "arch/syscalls.h"
 #include "base/alloc.h"
@@ -21,6 +18,7 @@
 #include "summary/wait_side.h"
 #include "summary/wait_text.h"
 #include "target/command_line.h"
+#include "target/host_state.h"
 #include "target/maps.h"
 #include "waits/connections.h"
 
@@ -28,19 +26,6 @@ enum { SYSCALL_ARGS = 6, MOST_SHARED = 64 };
 
 /* ---- what is shared: by it, waits of different dumps, also of different machines, are found to be
  * for one thing ---- */
-
-/* The kernel's own name of this machine's run.  Source: random(4). */
-static void write_machine(struct json *j)
-{
-    char text[64];
-    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    text[n > 0 ? n : 0] = '\0';
-    text[strcspn(text, "\n")] = '\0';
-    json_string_field(j, "boot_id", *text ? text : NULL);
-    if (fd >= 0)
-        (void)close(fd);
-}
 
 /* May a futex, or another process's words, lie in it?  No device's memory. */
 static bool is_shared(const struct mapping *of)
@@ -111,20 +96,6 @@ static void write_events(struct json *j, const struct dump *d, const struct wait
     json_bool_field(j, "listens", listens);
 }
 
-static void write_namespace(struct json *j, pid_t pid)
-{
-    struct stat st;
-    char path[48];
-    (void)snprintf(path, sizeof path, "/proc/%d/ns/net", pid);
-    if (json_known(j, "net_ns", stat(path, &st) == 0))
-        json_int(j, (int64_t)st.st_ino);
-}
-
-static bool are_one_file(const struct mapping *a, const struct mapping *b)
-{
-    return a->inode == b->inode && a->dev_major == b->dev_major && a->dev_minor == b->dev_minor;
-}
-
 /* The files by which it may share memory. */
 static void write_shared(struct json *j, const struct maps *maps)
 {
@@ -134,7 +105,7 @@ static void write_shared(struct json *j, const struct maps *maps)
     for (size_t i = 0; i < maps->n && n < MOST_SHARED; i++) {
         const struct mapping *of = &maps->items[i];
         size_t k = 0;
-        while (k < n && !are_one_file(written[k], of))
+        while (k < n && !mappings_have_one_file(written[k], of))
             k++;
         if (k < n || !is_shared(of))
             continue;
@@ -376,25 +347,16 @@ static void write_thread(struct json *j, struct dump *d, const struct dump_threa
 
 /* ---- a process ---- */
 
-struct arguments {
-    struct json *j;
-    size_t n;
-};
-
-static void write_argument(void *ctx, const char *masked)
+static void write_argument(void *j, const char *masked)
 {
-    struct arguments *to = ctx;
-    json_string(to->j, masked);
-    to->n++;
+    json_string(j, masked);
 }
 
 static void write_command(struct json *j, const struct dump *d, const struct profile_process *p)
 {
-    struct arguments written = {.j = j};
     json_array_field(j, "command");
-    if (!d->from_proc)
-        command_line_each(p->pid, write_argument, &written);
-    if (!written.n) /* it has ended, or its memory is not to be read */
+    /* It may have ended, or its memory is not to be read. */
+    if (d->from_proc || !command_line_each(p->pid, write_argument, j))
         json_string(j, profile_text(d->profile, p->command));
     json_end_array(j);
 }
@@ -444,7 +406,9 @@ static size_t write_process(struct json *j, struct dump *d, size_t first)
         write_thread(j, d, &d->threads[i], &maps);
     json_end_array(j);
     write_tasks(j, d, process, SIZE_MAX);
-    write_namespace(j, p->pid);
+    uint64_t net_ns = proc_net_namespace(p->pid);
+    if (json_known(j, "net_ns", net_ns != 0))
+        json_int(j, (int64_t)net_ns);
     write_shared(j, &maps);
     write_connections(j, p->pid);
     json_end_object(j);
@@ -477,8 +441,10 @@ static void write_circles(struct json *j, const struct dump *d)
 int dump_json(struct dump *d, FILE *out)
 {
     struct json j = {.out = out};
+    char boot_id[HOST_WORDS_BYTES];
     json_head(&j, "dump/1");
-    write_machine(&j);
+    host_boot_id(boot_id);
+    json_string_field(&j, "boot_id", *boot_id ? boot_id : NULL);
     write_seconds(&j, "look_s", true, d->look_ns);
     write_circles(&j, d);
     json_array_field(&j, "processes");

@@ -28,7 +28,7 @@ void command_line_of(pid_t pid, struct text *out)
         text_addf(out, "[%.*s]", (int)strcspn(buf, "\n"), buf);
 }
 
-void command_line_each(pid_t pid, void (*each)(void *ctx, const char *masked), void *ctx)
+bool command_line_each(pid_t pid, void (*each)(void *ctx, const char *masked), void *ctx)
 {
     char buf[READ_BYTES];
     ssize_t n = read_arguments(pid, buf);
@@ -36,4 +36,5 @@ void command_line_each(pid_t pid, void (*each)(void *ctx, const char *masked), v
         n = (ssize_t)secrets_looked_at(buf, (size_t)n);
     if (n > 0)
         secrets_each_argument(buf, (size_t)n, each, ctx);
+    return n > 0;
 }

@@ -232,3 +232,10 @@ int64_t host_swapped_bytes(pid_t pid)
     char status[STATUS_BYTES];
     return host_swapped_parse(status, read_all(proc_open(pid, "status"), status, sizeof status));
 }
+
+void host_boot_id(char ret[HOST_WORDS_BYTES])
+{
+    size_t len = read_file("/proc/sys/kernel/random/boot_id", ret, HOST_WORDS_BYTES - 1);
+    ret[len] = '\0';
+    ret[strcspn(ret, "\n")] = '\0';
+}

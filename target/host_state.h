@@ -56,6 +56,9 @@ struct host_state {
 };
 struct host_state host_state_read(void);
 
+/* The kernel's own name of this machine's run; "" where it does not tell.  Source: random(4). */
+void host_boot_id(char ret[HOST_WORDS_BYTES]);
+
 /* How much of PID's memory is swapped out, in bytes; −1: not known. */
 int64_t host_swapped_bytes(pid_t pid);
 /* The same from the text of its status.  Source: proc_pid_status(5), VmSwap. */

@@ -273,6 +273,11 @@ const struct mapping *maps_find(const struct maps *maps, uint64_t addr)
     return i < maps->n && addr >= maps->items[i].start ? &maps->items[i] : NULL;
 }
 
+bool mappings_have_one_file(const struct mapping *a, const struct mapping *b)
+{
+    return a->inode == b->inode && a->dev_major == b->dev_major && a->dev_minor == b->dev_minor;
+}
+
 void maps_release(struct maps *maps)
 {
     free(maps->items);

@@ -50,4 +50,6 @@ bool maps_no_code_at(pid_t pid, uint64_t addr);
 int maps_ask(int fd, uint64_t addr, struct mapping *ret);
 /* NULL: nothing mapped there.  Valid until the next load. */
 const struct mapping *maps_find(const struct maps *maps, uint64_t addr);
+/* Are A and B of the same file? */
+bool mappings_have_one_file(const struct mapping *a, const struct mapping *b);
 void maps_release(struct maps *maps);

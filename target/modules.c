@@ -37,8 +37,7 @@ struct module_candidate {
 
 static bool same_file(const struct mapping *a, const struct mapping *b)
 {
-    return a->inode == b->inode && a->dev_major == b->dev_major && a->dev_minor == b->dev_minor &&
-           str_eq(a->path, b->path);
+    return mappings_have_one_file(a, b) && str_eq(a->path, b->path);
 }
 
 static bool same_id(const struct build_id *a, const struct build_id *b)

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -523,4 +524,12 @@ int proc_read_link(pid_t pid, const char *name, char *ret, size_t capacity)
         return -errno;
     ret[n] = '\0';
     return 0;
+}
+
+uint64_t proc_net_namespace(pid_t pid)
+{
+    struct stat st;
+    char path[64];
+    (void)format_path(pid, 0, "ns/net", path, sizeof path);
+    return stat(path, &st) == 0 ? st.st_ino : 0;
 }

@@ -1,11 +1,10 @@
 #include "waits/net_look.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "target/proc.h"
 
 enum {
     MOST_KNOWN = 1 << 14,
@@ -235,14 +234,6 @@ static bool all_are_known(void *ctx)
     return true;
 }
 
-static uint64_t namespace_of(pid_t pid)
-{
-    struct stat st;
-    char path[48];
-    (void)snprintf(path, sizeof path, "/proc/%d/ns/net", pid);
-    return stat(path, &st) == 0 ? st.st_ino : 0;
-}
-
 /* Reads the sockets of the namespaces of all wishes, each once.  False: not all of them. */
 static bool read_tables(struct net_look *l, int64_t longest_cpu_ns)
 {
@@ -251,7 +242,7 @@ static bool read_tables(struct net_look *l, int64_t longest_cpu_ns)
     size_t n = 0;
     bool all = true;
     for (size_t i = 0; i < l->n_wishes; i++) {
-        uint64_t ns = namespace_of(l->wishes[i].pid);
+        uint64_t ns = proc_net_namespace(l->wishes[i].pid);
         size_t k = 0;
         while (k < n && done[k] != ns)
             k++;

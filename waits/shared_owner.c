@@ -18,8 +18,7 @@ bool shared_owner_maps(const struct maps *maps, const struct mapping *of, uint64
 {
     for (size_t i = 0; i < maps->n; i++) {
         const struct mapping *at = &maps->items[i];
-        if (at->inode == of->inode && at->dev_major == of->dev_major &&
-            at->dev_minor == of->dev_minor && offset >= at->file_offset &&
+        if (mappings_have_one_file(at, of) && offset >= at->file_offset &&
             offset - at->file_offset < at->end - at->start)
             return true;
     }
