@@ -155,8 +155,7 @@ static void write_syscall(struct json *j, const struct dump_thread *t)
     for (int i = 0; i < SYSCALL_ARGS; i++)
         json_hex(j, t->args[i]);
     json_end_array(j);
-    if (t->object)
-        json_string_field(j, "path", t->object);
+    json_optional_field(j, "path", t->object);
     json_end_object(j);
 }
 
@@ -170,21 +169,30 @@ static void write_frame(struct json *j, const struct shown_frame *f, const char 
     json_object(j);
     json_string_field(j, "kind", kinds[f->kind]);
     json_string_field(j, "name", f->name);
-    if (f->file)
-        json_string_field(j, "file", f->file);
+    json_optional_field(j, "file", f->file);
     if (f->current_line)
         json_int_field(j, "line", f->current_line);
-    if (f->module)
-        json_string_field(j, "module", f->module);
+    json_optional_field(j, "module", f->module);
     if (f->address)
         json_hex_field(j, "address", f->address);
     if (f->inlined)
         json_bool_field(j, "inlined", true);
     if (f->guessed)
         json_bool_field(j, "guessed", true);
-    if (arguments)
-        json_string_field(j, "arguments", arguments);
+    json_optional_field(j, "arguments", arguments);
     json_end_object(j);
+}
+
+/* Of the stack AT, innermost first, with the arguments of T's; NULL: they are not known. */
+static void write_frames(struct json *j, const struct dump *d, struct spot at,
+                         const struct dump_thread *t)
+{
+    size_t n = 0;
+    const struct shown_frame *frames = view_stack(d->view, at, &n);
+    json_array_field(j, "frames");
+    for (size_t i = n; i-- > 0;)
+        write_frame(j, &frames[i], t ? dump_thread_arguments(t, frames, n, i) : NULL);
+    json_end_array(j);
 }
 
 static void write_blocker(struct json *j, const struct blocker *b)
@@ -217,8 +225,7 @@ static void write_wait(struct json *j, const struct dump *d, const struct dump_t
         text_release(&what);
     }
     const char *name = profile_lock_name(d->profile, t->pid, side->addr);
-    if (*name)
-        json_string_field(j, "name", name);
+    json_optional_field(j, "name", *name ? name : NULL);
     if (is_connection(&side->blocker)) {
         json_key(j, "remote");
         write_remote(j, d, &side->blocker);
@@ -269,15 +276,13 @@ static void write_task_wait(struct json *j, struct dump *d, const struct listed_
     const char *method = dump_task_method(d, t);
     json_object(j);
     json_string_field(j, "kind", kind);
-    if (other && other->name.ix)
-        json_string_field(j, "task", profile_text(d->profile, other->name));
+    json_optional_field(j, "task", other ? profile_text_or_null(d->profile, other->name) : NULL);
     if (!method && t->awaited)
         json_hex_field(j, "object", t->awaited);
     if (method) {
         json_string_field(j, "function", method);
         json_hex_field(j, "object", t->owner);
-        if (t->type.ix)
-            json_string_field(j, "type", profile_text(d->profile, t->type));
+        json_optional_field(j, "type", profile_text_or_null(d->profile, t->type));
     }
     json_end_object(j);
 }
@@ -288,19 +293,14 @@ static void write_task(struct json *j, struct dump *d, const struct listed_task 
                                          [PY_TASK_DUE] = "due",
                                          [PY_TASK_RUNS] = "running",
                                          [PY_TASK_UNKNOWN] = "unknown"};
-    size_t n = 0;
     json_newline(j);
     json_object(j);
-    json_string_field(j, "name", t->name.ix ? profile_text(d->profile, t->name) : NULL);
+    json_string_field(j, "name", profile_text_or_null(d->profile, t->name));
     json_hex_field(j, "address", t->task);
     json_string_field(j, "state", states[t->does]);
     write_task_wait(j, d, t);
     json_bool_field(j, "complete", !t->cut && t->does != PY_TASK_UNKNOWN);
-    json_array_field(j, "frames");
-    const struct shown_frame *frames = view_stack(d->view, spot_of_stack(t->stack), &n);
-    for (size_t i = n; i-- > 0;)
-        write_frame(j, &frames[i], NULL);
-    json_end_array(j);
+    write_frames(j, d, spot_of_stack(t->stack), NULL);
     json_end_object(j);
 }
 
@@ -322,8 +322,6 @@ static void write_thread(struct json *j, struct dump *d, const struct dump_threa
                                       [PY_GIL_HOLDING] = "holding",
                                       [PY_GIL_WAITING] = "waiting"};
     const struct profile_thread *thread = profile_see_thread(d->profile, t->thread);
-    size_t n = 0;
-    const struct shown_frame *frames = view_stack(d->view, t->at, &n);
     json_newline(j);
     json_object(j);
     json_int_field(j, "tid", t->tid);
@@ -331,16 +329,12 @@ static void write_thread(struct json *j, struct dump *d, const struct dump_threa
     json_bool_field(j, "python", thread->python);
     json_string_field(j, "state", dump_thread_state(t));
     write_syscall(j, t);
-    if (t->wchan[0])
-        json_string_field(j, "wchan", t->wchan);
+    json_optional_field(j, "wchan", t->wchan[0] ? t->wchan : NULL);
     json_string_field(j, "gil", gil[t->gil.gil]);
     write_wait(j, d, t, maps);
     write_look(j, d, t);
     json_bool_field(j, "complete", t->sampled && t->complete);
-    json_array_field(j, "frames");
-    for (size_t i = n; i-- > 0;)
-        write_frame(j, &frames[i], dump_thread_arguments(t, frames, n, i));
-    json_end_array(j);
+    write_frames(j, d, t->at, t);
     write_tasks(j, d, thread->process, (size_t)(t - d->threads));
     json_end_object(j);
 }
@@ -389,7 +383,6 @@ static size_t write_process(struct json *j, struct dump *d, size_t first)
 {
     process_id process = dump_thread_process(d, &d->threads[first]);
     const struct profile_process *p = profile_see_process(d->profile, process);
-    string_id python = p->python_version;
     size_t end = dump_next_process(d, first);
     struct maps maps = {0}; /* as they are now; none where they cannot be read */
     if (!d->from_proc)      /* its memory map may be locked: by that it hangs */
@@ -399,7 +392,7 @@ static size_t write_process(struct json *j, struct dump *d, size_t first)
     json_int_field(j, "pid", p->pid);
     write_rank(j, d->profile, process);
     write_command(j, d, p);
-    json_string_field(j, "python", python.ix ? profile_text(d->profile, python) : NULL);
+    json_string_field(j, "python", profile_text_or_null(d->profile, p->python_version));
     json_bool_field(j, "stuck", dump_waits_stuck(d, first));
     json_array_field(j, "threads");
     for (size_t i = first; i < end; i++)

@@ -196,8 +196,7 @@ static void read_thread(struct reading *r)
 
 static const char *text_or_null(struct reading *r)
 {
-    string_id text = reading_text(r);
-    return text.ix ? profile_text(r->p, text) : NULL;
+    return profile_text_or_null(r->p, reading_text(r));
 }
 
 static void read_finding(struct reading *r)

@@ -132,6 +132,12 @@ void json_string_field(struct json *j, const char *key, const char *s)
         json_string(j, s);
 }
 
+void json_optional_field(struct json *j, const char *key, const char *s)
+{
+    if (s)
+        json_string_field(j, key, s);
+}
+
 bool json_known(struct json *j, const char *key, bool known)
 {
     json_key(j, key);

@@ -29,7 +29,8 @@ void json_null(struct json *j);
 void json_hex(struct json *j, uint64_t value);    /* the string "0x1f" */
 void json_raw(struct json *j, const char *value); /* VALUE is JSON that was written apart */
 /* A key and its value. */
-void json_string_field(struct json *j, const char *key, const char *s); /* S may be NULL: null */
+void json_string_field(struct json *j, const char *key, const char *s);   /* S may be NULL: null */
+void json_optional_field(struct json *j, const char *key, const char *s); /* S NULL: no key */
 void json_int_field(struct json *j, const char *key, int64_t value);
 void json_bool_field(struct json *j, const char *key, bool value);
 void json_number_field(struct json *j, const char *key, double value);

@@ -2,7 +2,7 @@
 
 static void text_or_null(struct json *j, const struct profile *p, const char *key, string_id text)
 {
-    json_string_field(j, key, text.ix ? profile_text(p, text) : NULL);
+    json_string_field(j, key, profile_text_or_null(p, text));
 }
 
 static void write_busiest(struct json *j, const struct profile *p,
@@ -59,8 +59,7 @@ static void write_mounts(struct json *j, const struct profile *p)
 
 static void known_field(struct json *j, const struct profile *p, const char *key, string_id text)
 {
-    if (text.ix)
-        json_string_field(j, key, profile_text(p, text));
+    json_optional_field(j, key, profile_text_or_null(p, text));
 }
 
 static void write_starts(struct json *j, const struct profile_machine *m)

@@ -265,8 +265,7 @@ static void write_frames(struct json *j, const struct document *d)
         json_newline(j);
         json_object(j);
         json_string_field(j, "name", f.name);
-        if (f.file)
-            json_string_field(j, "file", f.file);
+        json_optional_field(j, "file", f.file);
         if (f.line)
             json_int_field(j, "line", f.line);
         json_end_object(j);

@@ -14,7 +14,7 @@
 
 static void text_or_null(struct json *j, const struct profile *p, const char *key, string_id text)
 {
-    json_string_field(j, key, text.ix ? profile_text(p, text) : NULL);
+    json_string_field(j, key, profile_text_or_null(p, text));
 }
 
 static void write_metadata(struct json *j, const struct profile *p)
@@ -273,8 +273,7 @@ static void write_findings(struct json *j, const struct export_findings *f)
         return;
     }
     json_null(j);
-    if (f && f->why)
-        json_string_field(j, "no_findings", f->why);
+    json_optional_field(j, "no_findings", f ? f->why : NULL);
 }
 
 static void begin_list(struct json *j, const char *key, size_t n)

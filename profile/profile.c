@@ -100,6 +100,11 @@ const char *profile_text(const struct profile *p, string_id id)
     return strings_text(&p->strings, id);
 }
 
+const char *profile_text_or_null(const struct profile *p, string_id id)
+{
+    return id.ix ? profile_text(p, id) : NULL;
+}
+
 /* ---- modules, functions, frames ---- */
 
 static uint64_t hash_pair(uint32_t a, uint32_t b)

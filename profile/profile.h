@@ -40,8 +40,8 @@ struct profile *profile_free(struct profile *p);
 
 string_id profile_string(struct profile *p, const char *s); /* copies; "" is a string, not none */
 string_id profile_string_n(struct profile *p, const char *s, size_t len); /* cut at the first NUL */
-const char *profile_text(const struct profile *p,
-                         string_id id); /* "" for none; valid as long as P */
+const char *profile_text(const struct profile *p, string_id id); /* "" for none; it is P's */
+const char *profile_text_or_null(const struct profile *p, string_id id); /* NULL for none */
 
 module_id profile_module(struct profile *p, const struct profile_module *m);
 const struct profile_module *profile_get_module(const struct profile *p, module_id id);

@@ -123,18 +123,13 @@ static void show(struct view *v, const struct shown_frame *frame)
     v->shown[v->n_shown++] = f;
 }
 
-static const char *text_or_null(const struct view *v, string_id id)
-{
-    return id.ix ? profile_text(v->p, id) : NULL;
-}
-
 static void show_mark(struct view *v, const struct frame *f)
 {
     struct shown_frame shown = {
         .kind = SHOWN_MARK,
         .guessed = f->flags & FRAME_IS_GUESSED,
         .name = profile_text(v->p, f->mark.name),
-        .file = f->mark.file.ix ? profile_text(v->p, f->mark.file) : NULL,
+        .file = profile_text_or_null(v->p, f->mark.file),
     };
     show(v, &shown);
 }
@@ -161,7 +156,7 @@ static bool is_addressed(struct view *v, const struct wait *wait)
 static const char *shown_object(struct view *v, const struct wait *wait)
 {
     if (!wait_is_for_fifo(v->p, wait))
-        return text_or_null(v, wait->object);
+        return profile_text_or_null(v->p, wait->object);
     if (!str_starts(profile_text(v->p, wait->call), "open"))
         return "pipe";
     struct text name = {0};
@@ -178,9 +173,9 @@ static void show_wait(struct view *v, const struct wait *wait)
         .kind = SHOWN_WAIT,
         .file = wait_file,
         .wait = wait->kind,
-        .call = text_or_null(v, wait->call),
+        .call = profile_text_or_null(v->p, wait->call),
         .object = shown_object(v, wait),
-        .mount = text_or_null(v, wait_mount_point(v->p, wait)),
+        .mount = profile_text_or_null(v->p, wait_mount_point(v->p, wait)),
         .socket = wait->kind == WAIT_CALL && str_eq(profile_text(v->p, wait->object), "socket"),
     };
     wait_add_text(&name, v->p, wait, is_addressed(v, wait));
@@ -199,8 +194,8 @@ static void show_python(struct view *v, const struct frame *f)
         .kind = SHOWN_PYTHON,
         .guessed = f->flags & FRAME_IS_GUESSED,
         .name = profile_text(v->p, func->name),
-        .file = text_or_null(v, func->file),
-        .source = text_or_null(v, func->file),
+        .file = profile_text_or_null(v->p, func->file),
+        .source = profile_text_or_null(v->p, func->file),
         .line = v->options.lines ? f->python.line : func->first_line,
         .current_line = f->python.line,
     };
@@ -220,7 +215,7 @@ static struct shown_frame native_base(const struct view *v, const struct frame *
     if (f->native.module.ix) {
         const struct profile_module *m = profile_get_module(v->p, f->native.module);
         base.module = path_base(profile_text(v->p, m->name.ix ? m->name : m->path));
-        base.module_path = text_or_null(v, m->path);
+        base.module_path = profile_text_or_null(v->p, m->path);
         base.address += m->bias;
     }
     return base;
@@ -261,7 +256,7 @@ static void show_location(struct view *v, const struct location *loc, struct sho
     base.inlined = loc->inlined;
     base.name = profile_text(v->p, loc->function);
     base.file = file.s;
-    base.source = text_or_null(v, loc->file);
+    base.source = profile_text_or_null(v->p, loc->file);
     base.line = v->options.lines ? loc->line : loc->function_line;
     base.current_line = loc->line;
     show(v, &base);
