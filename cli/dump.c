@@ -96,30 +96,24 @@ static void on_sample(void *ctx, thread_id thread, const struct sample_message *
         d->locals = py_locals_take(s->locals);
 }
 
-/* What /proc says of a thread without a stack.  An io_uring worker's registers are copies. */
-static void ask_proc(const struct dump *dump, struct dump_thread *d)
-{
-    if (!d->sampled && !dump_thread_is_of_kind(dump, d, WAIT_IO_WORKER))
-        (void)dump_proc_read(d);
-}
-
-/* Threads that could not be captured in time are in the dump too. */
+/* Threads that could not be captured in time are in the dump too, with what /proc says of threads
+ * without a stack.  An io_uring worker's registers are copies. */
 static void add_missing(struct dump *dump)
 {
     uint32_t threads = profile_thread_count(dump->profile);
+    struct task_stat stat;
     for (uint32_t i = 1; i <= threads; i++) {
         const struct profile_thread *t = profile_see_thread(dump->profile, (thread_id){i});
-        struct dump_thread *had = find_thread(dump, (thread_id){i});
-        if (had) {
-            ask_proc(dump, had);
-            continue;
+        struct dump_thread *d = find_thread(dump, (thread_id){i});
+        if (!d) {
+            d = dump_thread_add(dump, (thread_id){i});
+            *d = (struct dump_thread){.thread = {i},
+                                      .pid = profile_see_process(dump->profile, t->process)->pid,
+                                      .tid = t->tid,
+                                      .gil = {.gil = PY_GIL_ABSENT}};
         }
-        struct dump_thread *d = dump_thread_add(dump, (thread_id){i});
-        *d = (struct dump_thread){.thread = {i},
-                                  .pid = profile_see_process(dump->profile, t->process)->pid,
-                                  .tid = t->tid,
-                                  .gil = {.gil = PY_GIL_ABSENT}};
-        (void)dump_proc_read(d);
+        if (!d->sampled && !dump_thread_is_of_kind(dump, d, WAIT_IO_WORKER))
+            (void)dump_proc_read(d, &stat);
     }
 }
 

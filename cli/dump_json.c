@@ -10,7 +10,6 @@
 #include "cli/dump_places.h"
 #include "cli/dump_tasks.h"
 #include "cli/dump_waits.h"
-#include "cli/dump_words.h"
 #include "cli/json_head.h"
 #include "exporter/json.h"
 #include "summary/process_name.h"
@@ -250,7 +249,7 @@ static void write_look(struct json *j, const struct dump *d, const struct dump_t
 {
     bool blocked = t->state == THREAD_BLOCKED;
     bool known = t->ran || (t->counted && !t->ended);
-    enum spin_kind spins = blocked ? SPIN_NONE : dump_words_spin(d, t);
+    const struct shown_frame *leaf = blocked ? NULL : dump_thread_leaf(d, t);
     if (json_known(j, "ran", known))
         json_bool(j, t->ran);
     write_seconds(j, "for_at_least_s", known && !t->ran && t->sampled && blocked, d->look_ns);
@@ -259,7 +258,7 @@ static void write_look(struct json *j, const struct dump *d, const struct dump_t
     if (json_known(j, "moved", d->places != NULL))
         json_bool(j, dump_places_moved(d->places, t));
     write_seconds(j, "times_out_in_s", t->time_out_ns > 0, t->time_out_ns);
-    json_string_field(j, "spins", spins == SPIN_NONE ? NULL : spinning_keys[spins]);
+    json_string_field(j, "spins", leaf && leaf->spins ? spinning_keys[leaf->spins] : NULL);
     if (json_known(j, "spun", d->places != NULL))
         json_bool(j, dump_places_spun(d->places, t));
     json_bool_field(j, "frozen", dump_thread_is_of_kind(d, t, WAIT_FROZEN));
@@ -317,6 +316,11 @@ static void write_tasks(struct json *j, struct dump *d, process_id process, size
 static void write_thread(struct json *j, struct dump *d, const struct dump_thread *t,
                          const struct maps *maps)
 {
+    static const char *const states[] = {[THREAD_RUNNING] = "running",
+                                         [THREAD_RUNNING_OR_RUNNABLE] = "running",
+                                         [THREAD_RUNNABLE] = "runnable",
+                                         [THREAD_BLOCKED] = "blocked",
+                                         [THREAD_STOPPED] = "stopped"};
     static const char *const gil[] = {[PY_GIL_ABSENT] = NULL,
                                       [PY_GIL_NONE] = "none",
                                       [PY_GIL_HOLDING] = "holding",
@@ -327,7 +331,7 @@ static void write_thread(struct json *j, struct dump *d, const struct dump_threa
     json_int_field(j, "tid", t->tid);
     json_string_field(j, "name", profile_text(d->profile, thread->name));
     json_bool_field(j, "python", thread->python);
-    json_string_field(j, "state", dump_thread_state(t));
+    json_string_field(j, "state", states[t->state]);
     write_syscall(j, t);
     json_optional_field(j, "wchan", t->wchan[0] ? t->wchan : NULL);
     json_string_field(j, "gil", gil[t->gil.gil]);

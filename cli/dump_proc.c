@@ -10,8 +10,8 @@ struct filled {
     pid_t pid;
 };
 
-/* Sets what T does; the system call that it is in may not be readable. */
-static bool read_thread(struct dump_thread *t, struct task_stat *ret)
+/* The system call that it is in may not be readable. */
+bool dump_proc_read(struct dump_thread *t, struct task_stat *ret)
 {
     struct syscall_state call;
     t->syscall = -2;
@@ -31,12 +31,6 @@ static bool read_thread(struct dump_thread *t, struct task_stat *ret)
     return true;
 }
 
-bool dump_proc_read(struct dump_thread *t)
-{
-    struct task_stat stat;
-    return read_thread(t, &stat);
-}
-
 static void add_thread(void *ctx, pid_t tid)
 {
     struct filled *f = ctx;
@@ -44,7 +38,7 @@ static void add_thread(void *ctx, pid_t tid)
     struct task_stat stat;
     struct dump_thread t = {
         .pid = f->pid, .tid = tid, .sampled = true, .shot = true, .gil = {.gil = PY_GIL_ABSENT}};
-    if (!read_thread(&t, &stat))
+    if (!dump_proc_read(&t, &stat))
         return;
     t.thread = profile_thread(p, f->process, tid, profile_string(p, stat.comm), 0);
     profile_get_thread(p, t.thread)->main = tid == f->pid;

@@ -37,15 +37,9 @@ void dump_tasks_read(struct dump *d, const struct process_set *processes)
 
 static size_t thread_of(const struct dump *d, const struct listed_task *t)
 {
-    for (size_t i = 0; t->thread_state && i < d->n; i++) {
-        const struct dump_thread *thread = &d->threads[i];
-        if (dump_thread_process(d, thread).ix != t->process.ix)
-            continue;
-        for (size_t j = 0; j < SNAPSHOT_HOOK_WORDS && thread->python_threads[j]; j++)
-            if (thread->python_threads[j] == t->thread_state)
-                return i;
-    }
-    return SIZE_MAX;
+    pid_t pid = profile_see_process(d->profile, t->process)->pid;
+    const struct dump_thread *thread = dump_thread_of_state(d, pid, t->thread_state);
+    return thread ? (size_t)(thread - d->threads) : SIZE_MAX;
 }
 
 void dump_tasks_link(struct dump *d)

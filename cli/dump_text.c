@@ -252,6 +252,7 @@ static void add_hidden(const size_t hidden[BRIEF_KINDS], struct text *out)
 {
     size_t kinds = 0;
     size_t total = 0;
+    const char *before = "";
     for (unsigned i = 0; i < BRIEF_KINDS; i++) {
         kinds += hidden[i] > 0;
         total += hidden[i];
@@ -259,14 +260,10 @@ static void add_hidden(const size_t hidden[BRIEF_KINDS], struct text *out)
     if (!total)
         return;
     text_addf(out, "%zu frame%s of ", total, total == 1 ? "" : "s");
-    for (unsigned i = 0, n = 0; i < BRIEF_KINDS; i++)
+    for (unsigned i = 0; i < BRIEF_KINDS; i++)
         if (hidden[i]) {
-            n++;
-            text_addf(out, "%s%s",
-                      n == 1       ? ""
-                      : n == kinds ? " and "
-                                   : ", ",
-                      brief_hidden_name((enum brief_hidden)i));
+            text_addf(out, "%s%s", before, brief_hidden_name((enum brief_hidden)i));
+            before = --kinds > 1 ? ", " : " and ";
         }
     text_add(out, " not shown: --full\n");
 }

@@ -22,25 +22,19 @@ bool dump_thread_is_of_kind(const struct dump *d, const struct dump_thread *t, e
     return wait && wait->kind == kind;
 }
 
-const char *dump_thread_state(const struct dump_thread *t)
+const struct shown_frame *dump_thread_leaf(const struct dump *d, const struct dump_thread *t)
 {
-    static const char *const names[] = {[THREAD_RUNNING] = "running",
-                                        [THREAD_RUNNING_OR_RUNNABLE] = "running",
-                                        [THREAD_RUNNABLE] = "runnable",
-                                        [THREAD_BLOCKED] = "blocked",
-                                        [THREAD_STOPPED] = "stopped"};
-    return names[t->state];
+    size_t n = 0;
+    const struct shown_frame *stack = view_stack(d->view, t->at, &n);
+    return n && stack[n - 1].kind == SHOWN_WAIT ? &stack[n - 1] : NULL;
 }
 
-const struct dump_thread *dump_thread_gil_holder(const struct dump *d, const struct dump_thread *t)
+const struct dump_thread *dump_thread_of_state(const struct dump *d, pid_t pid, uint64_t state)
 {
-    for (size_t i = 0; t->gil.holder != 0 && i < d->n; i++) {
-        const struct dump_thread *other = &d->threads[i];
-        /* The GIL names its last holder until the next one has written itself there. */
-        for (size_t j = 0; other->pid == t->pid && other != t && j < SNAPSHOT_HOOK_WORDS; j++)
-            if (other->python_threads[j] == t->gil.holder)
-                return other;
-    }
+    for (size_t i = 0; state && i < d->n; i++)
+        for (size_t j = 0; d->threads[i].pid == pid && j < SNAPSHOT_HOOK_WORDS; j++)
+            if (d->threads[i].python_threads[j] == state)
+                return &d->threads[i];
     return NULL;
 }
 
@@ -88,11 +82,6 @@ void dump_thread_call(struct dump *d)
         d->threads[i].called = call_thread(d, &d->threads[i]);
 }
 
-char *dump_thread_process_name(const struct dump *d, const struct dump_thread *t)
-{
-    return name_of_process(d->profile, dump_thread_process(d, t));
-}
-
 size_t dump_next_process(const struct dump *d, size_t i)
 {
     pid_t pid = d->threads[i].pid;
@@ -121,7 +110,7 @@ bool dump_thread_launches(const struct dump *d, const struct dump_thread *t)
 void dump_thread_add_label(const struct dump *d, const struct dump_thread *t, bool numbered,
                            struct text *out)
 {
-    char *process = dump_thread_process_name(d, t);
+    char *process = name_of_process(d->profile, dump_thread_process(d, t));
     bool rank = *process && dump_thread_rank(d, t) >= 0;
     if (numbered)
         text_addf(out, "%d ", t->tid);

@@ -79,11 +79,11 @@ void dump_thread_call(struct dump *d);
 void dump_thread_add_label(const struct dump *d, const struct dump_thread *t, bool numbered,
                            struct text *out);
 process_id dump_thread_process(const struct dump *d, const struct dump_thread *t);
-/* "rank1", or the pid; "" in a dump of one process.  The caller frees it. */
-char *dump_thread_process_name(const struct dump *d, const struct dump_thread *t);
 /* Which of D's threads is the first of the process after that of thread I; D's number of threads:
  * it is the last. */
 size_t dump_next_process(const struct dump *d, size_t i);
+/* The wait, or spin, that T's stack as shown ends in; NULL: none. */
+const struct shown_frame *dump_thread_leaf(const struct dump *d, const struct dump_thread *t);
 /* Is T's wait, as the profile has it, of KIND? */
 bool dump_thread_is_of_kind(const struct dump *d, const struct dump_thread *t, enum wait_kind kind);
 long dump_thread_rank(const struct dump *d,
@@ -101,10 +101,8 @@ size_t dump_thread_python_frame(const struct dump_thread *t, const struct shown_
 /* The arguments of that frame; NULL: it has none, or they are not known. */
 const char *dump_thread_arguments(const struct dump_thread *t, const struct shown_frame *stack,
                                   size_t n, size_t at);
-/* "running", "runnable", "blocked", "stopped" */
-const char *dump_thread_state(const struct dump_thread *t);
-/* Who held the GIL that T waits for; NULL: nobody just then, or unknown. */
-const struct dump_thread *dump_thread_gil_holder(const struct dump *d, const struct dump_thread *t);
+/* The thread of process PID that runs Python's thread state STATE; NULL: none does. */
+const struct dump_thread *dump_thread_of_state(const struct dump *d, pid_t pid, uint64_t state);
 /* As text: what is wrong first, then each stack once, with the list of its threads.  Returns 0 or
  * the negative errno of the first failed write. */
 int dump_text(struct dump *d, FILE *out);

@@ -9,6 +9,7 @@
 #include "cli/dump_look.h"
 #include "summary/futex_kind.h"
 #include "summary/once.h"
+#include "summary/process_name.h"
 #include "summary/shared_place.h"
 #include "summary/state_words.h"
 #include "summary/verdict_words.h"
@@ -66,7 +67,7 @@ static bool waits_still(const struct dump *d, const struct dump_thread *t, uint6
     if (!read_thread(t, ret_runs, &call))
         return false;
     if (t->side.thing == THING_GIL) {
-        const struct dump_thread *holder = dump_thread_gil_holder(d, t);
+        const struct dump_thread *holder = dump_thread_of_state(d, t->pid, t->gil.holder);
         uint64_t apart =
             call.args[0] > t->args[0] ? call.args[0] - t->args[0] : t->args[0] - call.args[0];
         return holder && holder->gil.gil == PY_GIL_HOLDING && !holder->ran &&
@@ -158,18 +159,14 @@ static void confirm(struct dump *d)
 
 /* ---- the other sides ---- */
 
-static struct wait_side gil_side(const struct dump *d, const struct dump_thread *t)
+/* TO's wait is for thread T. */
+static void set_blocker(struct dump_thread *to, const struct dump_thread *t)
 {
-    struct wait_side side = {.thing = THING_GIL};
-    const struct dump_thread *holder = dump_thread_gil_holder(d, t);
-    if (holder)
-        side.blocker =
-            (struct blocker){.kind = BLOCKER_THREAD, .pid = holder->pid, .tid = holder->tid};
-    return side;
+    to->side.blocker = (struct blocker){.kind = BLOCKER_THREAD, .pid = t->pid, .tid = t->tid};
 }
 
 /* Threads that wait for the GIL wake now and then to look; the holder's thread state may have been
- * seen after them. */
+ * seen after them.  The GIL names its last holder until the next one has written itself there. */
 static void find_side(struct dump *d, struct dump_thread *t)
 {
     size_t n = 0;
@@ -178,8 +175,12 @@ static void find_side(struct dump *d, struct dump_thread *t)
         const struct shown_frame *stack = view_stack(d->view, t->at, &n);
         t->futex = futex_kind(stack, n);
     }
-    if (t->gil.gil == PY_GIL_WAITING)
-        t->side = gil_side(d, t);
+    if (t->gil.gil != PY_GIL_WAITING)
+        return;
+    const struct dump_thread *holder = dump_thread_of_state(d, t->pid, t->gil.holder);
+    t->side = (struct wait_side){.thing = THING_GIL};
+    if (holder && holder != t)
+        set_blocker(t, holder);
 }
 
 /* The stacks alone tell who makes what T waits for. */
@@ -189,20 +190,19 @@ static void find_maker(const struct dump *d, struct dump_thread *t)
     size_t n = 0;
     const struct shown_frame *stack = view_stack(d->view, t->at, &n);
     const struct shown_frame asker = *once_asker(stack, n); /* the view's array is used again */
-    struct blocker maker = {.kind = BLOCKER_THREAD};
+    const struct dump_thread *maker = NULL;
     for (size_t i = 0; i < d->n; i++) {
         const struct dump_thread *other = &d->threads[i];
         if (other->pid != t->pid || !other->sampled)
             continue;
         stack = view_stack(d->view, other->at, &n);
-        if (!once_makes(&asker, stack, n))
-            continue;
-        maker.pid = other->pid;
-        maker.tid = other->tid;
-        found++;
+        if (once_makes(&asker, stack, n)) {
+            maker = other;
+            found++;
+        }
     }
     if (found == 1)
-        t->side.blocker = maker;
+        set_blocker(t, maker);
 }
 
 /* The other sides that lie in the kernel. */
@@ -278,9 +278,8 @@ bool dump_waits_stuck(const struct dump *d, size_t first)
 /* What T waits for asleep, as others do spinning; SPIN_NONE: that is not known. */
 static enum spin_kind asleep_for(const struct dump *d, const struct dump_thread *t)
 {
-    size_t n = 0;
-    const struct shown_frame *stack = view_stack(d->view, t->at, &n);
-    return n && stack[n - 1].kind == SHOWN_WAIT ? stack[n - 1].asleep : SPIN_NONE;
+    const struct shown_frame *leaf = dump_thread_leaf(d, t);
+    return leaf ? leaf->asleep : SPIN_NONE;
 }
 
 static const struct dump_thread *find_thread(const struct dump *d, pid_t tid)
@@ -422,7 +421,7 @@ static void print_gone(const struct dump *d, struct text *out)
 static void print_stuck(const struct dump *d, size_t first, struct text *out)
 {
     const struct dump_thread *t = &d->threads[first];
-    char *process = dump_thread_process_name(d, t);
+    char *process = name_of_process(d->profile, dump_thread_process(d, t));
     text_addf(out, *process ? "  stuck: in %s: " : "  stuck: ", process);
     verdict_add_stuck(out, dump_next_process(d, first) - first,
                       t->futex == FUTEX_LOCK || t->futex == FUTEX_RWLOCK, 0);

@@ -77,13 +77,6 @@ static void add_blocked(const struct dump *d, const struct dump_thread *t, bool 
         add_time_out(t, out);
 }
 
-enum spin_kind dump_words_spin(const struct dump *d, const struct dump_thread *t)
-{
-    size_t n = 0;
-    const struct shown_frame *stack = view_stack(d->view, t->at, &n);
-    return n && stack[n - 1].kind == SHOWN_WAIT ? stack[n - 1].spins : SPIN_NONE;
-}
-
 /* Are A and B of one job of a shell? */
 static bool are_one_job(pid_t a, pid_t b)
 {
@@ -119,12 +112,13 @@ static void add_stopped(const struct dump *d, const struct dump_thread *t, bool 
 static void add_off_call(const struct dump *d, const struct dump_thread *t, bool numbered,
                          struct text *out)
 {
+    const struct shown_frame *leaf = dump_thread_leaf(d, t);
     if (t->gil.gil == PY_GIL_WAITING) /* it wakes now and then to look */
         dump_waits_add(d, t, numbered, out);
     else if (t->state == THREAD_STOPPED)
         add_stopped(d, t, numbered, out);
     else
-        state_add_on_cpu(out, t->state == THREAD_RUNNABLE, dump_words_spin(d, t));
+        state_add_on_cpu(out, t->state == THREAD_RUNNABLE, leaf ? leaf->spins : SPIN_NONE);
 }
 
 /* Behind a way out it is a clause of its own. */

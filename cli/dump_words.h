@@ -9,8 +9,6 @@
  * holds the GIL".  Not NUMBERED: without addresses and tids. */
 void dump_words_state(const struct dump *d, const struct dump_thread *t, bool numbered,
                       struct text *out);
-/* What T, which runs, only waits for by its stack. */
-enum spin_kind dump_words_spin(const struct dump *d, const struct dump_thread *t);
 /* Appends "0.5 s", not more than NS. */
 void dump_words_time(int64_t ns, struct text *out);
 /* Appends STATE, of N threads: of several "wait" for "waits", "are stopped" for "is stopped", "have
