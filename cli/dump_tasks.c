@@ -331,8 +331,7 @@ static bool has_member(const struct dump_fold *f, size_t thread)
     return i < f->n && f->members[i] == thread;
 }
 
-/* F NULL: of no thread. */
-static void add_tasks(struct dump *d, const struct dump_fold *f, const char *of, struct text *out)
+void dump_tasks_add(struct dump *d, const struct dump_fold *f, struct text *out)
 {
     struct dump_folds all = {0};
     for (size_t i = 0; i < d->tasks.n; i++) {
@@ -344,18 +343,13 @@ static void add_tasks(struct dump *d, const struct dump_fold *f, const char *of,
         dump_folds_add(&all, text_str(&words), i)->by_number = -1;
         text_release(&words);
     }
-    add_folds(d, &all, of, out);
+    add_folds(d, &all, f ? "" : " of event loops that no thread runs", out);
     dump_folds_release(&all);
-}
-
-void dump_tasks_add(struct dump *d, const struct dump_fold *f, struct text *out)
-{
-    add_tasks(d, f, "", out);
 }
 
 void dump_tasks_add_rest(struct dump *d, struct text *out)
 {
-    add_tasks(d, NULL, " of event loops that no thread runs", out);
+    dump_tasks_add(d, NULL, out);
     if (d->tasks.n_moved)
         text_addf(out, "%zu asyncio task%s moved on while being read: not shown\n",
                   d->tasks.n_moved, d->tasks.n_moved == 1 ? "" : "s");
