@@ -124,11 +124,8 @@ void dump_thread_add_label(const struct dump *d, const struct dump_thread *t, bo
 
 void dump_thread_read_wchan(struct dump_thread *t)
 {
-    if (t->state != THREAD_BLOCKED)
-        return;
-    ssize_t len = proc_read_text(t->pid, t->tid, "wchan", t->wchan, sizeof t->wchan);
-    if (len <= 0 || str_eq(t->wchan, "0"))
-        t->wchan[0] = '\0';
+    if (t->state == THREAD_BLOCKED)
+        proc_read_wchan(t->pid, t->tid, t->wchan);
 }
 
 void dump_thread_release(struct dump_thread *t)

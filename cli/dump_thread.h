@@ -26,7 +26,7 @@ struct dump_thread {
     struct schedstat first, last; /* its counts at its first and its last look; 0: unknown */
     int64_t time_out_ns;          /* so soon its time-out ends its call; 0: never, or unknown */
     char *object;                 /* the link of a file descriptor in args[0]; NULL: none */
-    char wchan[64];               /* "": not known */
+    char wchan[PROC_WCHAN_BYTES]; /* "": not known */
     struct py_gil_state gil;
     uint64_t python_threads[SNAPSHOT_HOOK_WORDS]; /* its thread states; 0: no more */
     bool complete;

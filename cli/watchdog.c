@@ -93,9 +93,9 @@ static _Noreturn void give_up(void)
 /* What thread TID of ours, which reads memory of the target, waits for, as the kernel says. */
 static void add_wait(pid_t tid, struct text *out)
 {
-    char wchan[64];
-    ssize_t len = proc_read_text(getpid(), tid, "wchan", wchan, sizeof wchan);
-    if (len <= 0 || str_eq(wchan, "0"))
+    char wchan[PROC_WCHAN_BYTES];
+    proc_read_wchan(getpid(), tid, wchan);
+    if (!*wchan)
         return;
     if (strstr(wchan, "userfault"))
         text_add(out, " (userfaultfd serves it)");

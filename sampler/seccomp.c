@@ -23,9 +23,9 @@ bool seccomp_forbids_stop(struct sampler *s, struct thread *t, int64_t number)
 
 static bool waits_for_supervisor(const struct thread *t)
 {
-    char wchan[64];
-    ssize_t len = proc_read_text(t->process->pid, t->tid, "wchan", wchan, sizeof wchan);
-    return len > 0 && strstr(wchan, "seccomp");
+    char wchan[PROC_WCHAN_BYTES];
+    proc_read_wchan(t->process->pid, t->tid, wchan);
+    return strstr(wchan, "seccomp");
 }
 
 /* Calls that restart cleanly are waits: no supervisor is asked about them. */

@@ -461,6 +461,12 @@ ssize_t proc_read_text(pid_t pid, pid_t tid, const char *name, char *buf, size_t
     return (ssize_t)len;
 }
 
+void proc_read_wchan(pid_t pid, pid_t tid, char ret[PROC_WCHAN_BYTES])
+{
+    if (proc_read_text(pid, tid, "wchan", ret, PROC_WCHAN_BYTES) <= 0 || str_eq(ret, "0"))
+        ret[0] = '\0';
+}
+
 uint64_t proc_thread_count(pid_t pid)
 {
     struct task_stat stat;

@@ -81,6 +81,10 @@ uint64_t proc_thread_count(pid_t pid);
 /* Reads a small file (not status, which may be long) of /proc/PID (or /proc/PID/task/TID with TID ≠
  * 0), NUL-terminated and cut at CAPACITY.  Returns its length or a negative errno. */
 ssize_t proc_read_text(pid_t pid, pid_t tid, const char *name, char *buf, size_t capacity);
+/* The kernel's function that thread TID of PID sleeps in; "" where it is in none, or not to be
+ * read. */
+enum { PROC_WCHAN_BYTES = 64 };
+void proc_read_wchan(pid_t pid, pid_t tid, char ret[PROC_WCHAN_BYTES]);
 /* How often a thread has called read(2), pread64(2) and the like, and write(2) and the like, and
  * the bytes that these calls read and wrote, from a cache or a pipe, too.
  * Source: proc_pid_io(5), syscr, syscw, rchar, wchar. */

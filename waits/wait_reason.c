@@ -112,10 +112,9 @@ static bool is_in_fault(pid_t pid, pid_t tid)
 static struct wait outside_of_calls(struct profile *p, pid_t pid, const struct sample_message *m)
 {
     struct wait wait = {.kind = WAIT_UNKNOWN};
-    char wchan[64];
-    ssize_t len = proc_read_text(pid, m->head.tid, "wchan", wchan, sizeof wchan - 1);
-    bool told = len > 0 && !(len == 1 && wchan[0] == '0');
-    wchan[told ? len : 0] = '\0';
+    char wchan[PROC_WCHAN_BYTES];
+    proc_read_wchan(pid, m->head.tid, wchan);
+    bool told = *wchan;
     enum outside_of_calls place = freezer_judge(wchan);
     if (has_run(pid, m) || place == OUTSIDE_PAGE ||
         (told && place == OUTSIDE_UNKNOWN && is_in_fault(pid, m->head.tid)))
