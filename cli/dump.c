@@ -173,16 +173,14 @@ static int capture(const struct options *o, struct recording *r, const pid_t *pi
                    bool *ret_one_missing, int64_t *ret_look_ns)
 {
     struct err err = {0};
-    int error = targets_add(r, pids, n, ret_one_missing, &err);
-    if (error == 0)
-        error = recording_start(r, &err);
+    int error = targets_start(r, pids, n, ret_one_missing, &err);
     if (error < 0) {
         terminal_error("%s", err.text);
         return exit_code_of_errno(error);
     }
     watchdog_watch(recording_sampler(r), 0, false);
     watchdog_expect_end();
-    *ret_look_ns = look_ns(o) ? dump_look_run(r, look_ns(o), o->subprocesses) : 0;
+    *ret_look_ns = look_ns(o) ? dump_look_run(r, look_ns(o)) : 0;
     recording_finish(r, NULL, NULL);
     warn_of_names(recording_profile(r));
     return EXIT_OK;

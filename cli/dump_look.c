@@ -1,7 +1,6 @@
 #include "cli/dump_look.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +12,7 @@ enum {
     SETTLE_NS = 2 * NS_PER_MS, /* a thread needs a CPU before it is in its call again */
     SETTLE_TIMES = 10,
     BRACKET_NS = 50 * NS_PER_MS, /* behind a shot without looks */
-    WORK_NS = 10 * NS_PER_MS,
+    WORK_MS = 10,
 };
 
 static bool is_same_call(const struct dump_thread *t, const struct syscall_state *call)
@@ -53,23 +52,13 @@ void dump_look_settle(struct dump *d)
 
 /* ---- the looks ---- */
 
-/* Works for a while, or until the ring has something. */
-static void work(struct recording *r, bool follow)
-{
-    struct sampler *sampler = recording_sampler(r);
-    struct pollfd messages = {.fd = sampler_fd(sampler), .events = POLLIN};
-    if (follow)
-        (void)recording_follow(r);
-    if (!recording_work(r) && poll(&messages, 1, WORK_NS / NS_PER_MS) > 0)
-        sampler_drain(sampler);
-}
-
-int64_t dump_look_run(struct recording *r, int64_t ns, bool follow)
+int64_t dump_look_run(struct recording *r, int64_t ns)
 {
     const struct sampler_counters *counters = sampler_counters(recording_sampler(r));
     int64_t begun_ns = 0; /* when each thread had been looked at once */
     while (!sampler_done(recording_sampler(r)) && (!begun_ns || clock_now_ns() - begun_ns < ns)) {
-        work(r, follow);
+        (void)recording_follow(r);
+        recording_work_or_wait(r, WORK_MS);
         if (!begun_ns && counters_get(counters, COUNT_TICKS))
             begun_ns = clock_now_ns();
     }

@@ -4,9 +4,8 @@
 #include "cli/dump_thread.h"
 
 /* Has the sampler of R, a single shot with looks before it, look for NS from when it has seen all
- * threads; FOLLOW: also at children that are born meanwhile.  Returns for how long it did; 0: all
- * processes ended before. */
-int64_t dump_look_run(struct recording *r, int64_t ns, bool follow);
+ * threads.  Returns for how long it did; 0: all processes ended before. */
+int64_t dump_look_run(struct recording *r, int64_t ns);
 /* Waits until the threads that the shot held are where they were, and reads all run counts; no
  * thread may be held. */
 void dump_look_settle(struct dump *d);

@@ -121,9 +121,7 @@ static int start(struct record *r)
     r->throttled = cgroup_throttled();
     r->recording = recording_new(&config);
     signals_block_terminal_stop();
-    int error = targets_add(r->recording, r->pids, r->n_pids, &r->one_missing, &err);
-    if (error == 0)
-        error = recording_start(r->recording, &err);
+    int error = targets_start(r->recording, r->pids, r->n_pids, &r->one_missing, &err);
     if (error == 0) {
         watchdog_watch(recording_sampler(r->recording), r->command, r->options->strict);
         r->started = true;

@@ -80,8 +80,8 @@ int targets_check_command(pid_t pid)
     return exit_code_of_obstacle(c.obstacle);
 }
 
-int targets_add(struct recording *r, const pid_t *pids, size_t n, bool *ret_one_missing,
-                struct err *err)
+int targets_start(struct recording *r, const pid_t *pids, size_t n, bool *ret_one_missing,
+                  struct err *err)
 {
     size_t added = 0;
     int error = 0;
@@ -92,5 +92,5 @@ int targets_add(struct recording *r, const pid_t *pids, size_t n, bool *ret_one_
         if (error < 0 && (added || i + 1 < n)) /* otherwise it is the error */
             terminal_warn("%s", err->text);
     }
-    return added ? 0 : error;
+    return added ? recording_start(r, err) : error;
 }

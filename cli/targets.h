@@ -18,7 +18,8 @@ int targets_check(const struct options *o, pid_t **ret, size_t *ret_n, bool *ret
 /* The same for a command that was launched.  It runs on in any case, so an obstacle is a warning.
  * A command that has ended already is EXIT_OK. */
 int targets_check_command(pid_t pid);
-/* Adds PIDS to R.  A process that cannot be added sets *RET_ONE_MISSING, and is a warning if there
- * are more.  Returns 0 if any was added, else the last error of recording_add(), with ERR. */
-int targets_add(struct recording *r, const pid_t *pids, size_t n, bool *ret_one_missing,
-                struct err *err);
+/* Adds PIDS to R, and starts it.  A process that cannot be added sets *RET_ONE_MISSING, and is a
+ * warning if there are more.  Returns 0, or with ERR the last error of recording_add(), if none was
+ * added, else that of recording_start(). */
+int targets_start(struct recording *r, const pid_t *pids, size_t n, bool *ret_one_missing,
+                  struct err *err);

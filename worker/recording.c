@@ -495,11 +495,10 @@ static void report(struct recording *r, bool (*on_progress)(void *ctx, double sh
     metadata_of_files(r->profile, r->files);
 }
 
-/* Handles what is in the ring, or waits a little for it. */
-static void work_or_wait(struct recording *r)
+void recording_work_or_wait(struct recording *r, int most_ms)
 {
     struct pollfd messages = {.fd = sampler_fd(r->sampler), .events = POLLIN};
-    if (!recording_work(r) && poll(&messages, 1, 1) > 0)
+    if (!recording_work(r) && poll(&messages, 1, most_ms) > 0)
         sampler_drain(r->sampler);
 }
 
@@ -510,7 +509,7 @@ static void take_open_samples(struct recording *r)
     r->flushed = false;
     sampler_flush(r->sampler);
     while (!r->flushed && !sampler_done(r->sampler) && clock_now_ns() < end_ns)
-        work_or_wait(r);
+        recording_work_or_wait(r, 1);
 }
 
 bool recording_pause(struct recording *r)
@@ -565,7 +564,7 @@ void recording_finish(struct recording *r, bool (*on_progress)(void *ctx, double
     sampler_stop(r->sampler);
     r->drain_end_ns = clock_now_ns() + (int64_t)DRAIN_S * NS_PER_S;
     while (!sampler_done(r->sampler))
-        work_or_wait(r);
+        recording_work_or_wait(r, 1);
     while (recording_work(r))
         ;
     for (size_t i = 0; i < r->processes.n_alive; i++)

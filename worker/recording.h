@@ -32,6 +32,8 @@ int recording_start(struct recording *r, struct err *err);
 bool recording_follow(struct recording *r);
 /* Handles what is in the ring, and sees to maps and Python.  Returns false if there was nothing. */
 bool recording_work(struct recording *r);
+/* The same; where there is nothing it waits for it, MOST_MS at most. */
+void recording_work_or_wait(struct recording *r, int most_ms);
 /* How long the next messages may lie in the ring, so that several ticks are handled at one wake; 0:
  * not at all. */
 int64_t recording_batch_ns(const struct recording *r);
