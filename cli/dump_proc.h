@@ -3,7 +3,8 @@
 
 #include "cli/dump_thread.h"
 
-/* Sets state and system call of T, of which pid and tid are set.  False: it has ended. */
+/* Sets state and system call of T, of which pid and tid are set; RET gets its stat.  False: it has
+ * ended. */
 bool dump_proc_read(struct dump_thread *t, struct task_stat *ret);
 /* Fills D, which is zero, with the threads of N processes and a profile of its own: their states,
  * system calls and the kernel's functions that they sleep in, no stacks.  No read of it waits for
