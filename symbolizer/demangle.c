@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "symbolizer/cython_name.h"
 #include "symbolizer/rust_v0.h"
 
 enum {
@@ -281,6 +282,8 @@ void shown_name_cut(struct text *t)
 static bool demangle_core(const char *name, size_t len, struct text *out)
 {
     bool v0 = str_starts(name, "_R");
+    if (str_starts(name, "__pyx_"))
+        return cython_name_add(name, len, out);
     if ((!v0 && !str_starts(name, "_Z")) || len > MAX_MANGLED_BYTES)
         return false;
     char core[MAX_MANGLED_BYTES + 1];
