@@ -1,29 +1,20 @@
 #include "summary/accepting.h"
 
-#include "summary/idle.h"
+#include "summary/cause.h"
 #include "summary/rule_classes.h"
 
 /* Is SIDE whoever connects, or is that one of the descriptors it is for? */
-static bool is_listener(const struct judgement *s, const struct wait_side *side)
+static bool is_listener(const struct profile *p, const struct wait_side *side)
 {
-    const struct listed_blocker *one = profile_see_blocker(s->p, side->list);
+    const struct listed_blocker *one = profile_see_blocker(p, side->list);
     if (side->thing != THING_EVENTS)
         return side->blocker.kind == BLOCKER_LISTENER;
     while (one && one->blocker.kind != BLOCKER_LISTENER)
-        one = profile_see_blocker(s->p, one->next);
+        one = profile_see_blocker(p, one->next);
     return one || side->more;
 }
 
-static bool is_idle_loop(const struct judgement *s, const struct run *run)
-{
-    size_t n;
-    if (class_of_run(s->g->tree, run) != CLASS_IDLE)
-        return false;
-    const struct shown_frame *stack = view_stack(s->g->v, run->at, &n);
-    return idle_event_loop(stack, n) != NULL;
-}
-
-static bool accepts(const struct judgement *s, const struct profile_thread *t)
+static bool accepts(const struct groups *g, struct holders *h, const struct profile_thread *t)
 {
     if (t->n_folded)
         return true;
@@ -31,15 +22,29 @@ static bool accepts(const struct judgement *s, const struct profile_thread *t)
     if (!last || last->state != RUN_BLOCKED)
         return false;
     bool known = last->at.wait.ix != 0;
-    return (known && is_listener(s, holders_side(s->holders, last->at))) || is_idle_loop(s, last);
+    return (known && is_listener(g->p, holders_side(h, last->at))) ||
+           run_is_in_idle_loop(g->tree, g->v, last);
 }
 
-bool somebody_accepts(const struct judgement *s)
+bool somebody_accepts(const struct groups *g, struct holders *h)
 {
-    for (uint32_t i = 1; i <= profile_thread_count(s->p); i++) {
-        const struct profile_thread *t = profile_see_thread(s->p, (thread_id){i});
-        if (!t->ended && accepts(s, t))
+    for (uint32_t i = 1; i <= profile_thread_count(g->p); i++) {
+        const struct profile_thread *t = profile_see_thread(g->p, (thread_id){i});
+        if (!t->ended && accepts(g, h, t))
             return true;
     }
     return false;
+}
+
+bool serves_one(const struct judgement *s, const struct thread_group *group)
+{
+    const struct run *last = groups_last_run(group);
+    return last && holders_is_for(s->holders, last->at, 1U << BLOCKER_CLIENT) &&
+           !somebody_accepts(s->g, s->holders);
+}
+
+void add_serves_one(const struct judgement *s, const struct thread_group *group, struct text *words)
+{
+    if (serves_one(s, group))
+        text_add(words, " Meanwhile no recorded thread accepts another client.");
 }

@@ -5,4 +5,9 @@
 
 /* Does a thread wait for whoever connects when the recording ends, or in an event loop, which may
  * do so?  Also where that is not known of all. */
-bool somebody_accepts(const struct judgement *s);
+bool somebody_accepts(const struct groups *g, struct holders *h);
+/* Does GROUP wait for a client that has connected, and nobody for others? */
+bool serves_one(const struct judgement *s, const struct thread_group *group);
+/* Adds that, where it is so. */
+void add_serves_one(const struct judgement *s, const struct thread_group *group,
+                    struct text *words);

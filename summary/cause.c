@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "summary/asks.h"
 #include "summary/frame_role.h"
+#include "summary/idle.h"
 #include "summary/known.h"
 #include "summary/wait_class.h"
 
@@ -174,4 +175,13 @@ const char *cause_name(enum cause cause)
         [CAUSE_NUMA] = "numa",
     };
     return names[cause];
+}
+
+bool run_is_in_idle_loop(struct call_tree *t, struct view *v, const struct run *run)
+{
+    size_t n;
+    if (class_of_run(t, run) != CLASS_IDLE)
+        return false;
+    const struct shown_frame *stack = view_stack(v, run->at, &n);
+    return idle_event_loop(stack, n) != NULL;
 }

@@ -32,4 +32,6 @@ enum cause {
 enum cause cause_of_run(struct call_tree *t, struct view *v, const struct run *run);
 /* Is RUN a wait for another process, in functions of a library that pass data to it? */
 bool waits_for_message(struct call_tree *t, struct view *v, const struct run *run);
+/* Does RUN wait in an event loop, with nothing to do? */
+bool run_is_in_idle_loop(struct call_tree *t, struct view *v, const struct run *run);
 const char *cause_name(enum cause cause); /* "computes", "lock": as -v has it */

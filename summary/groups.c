@@ -632,3 +632,13 @@ struct thread_group *groups_main(const struct groups *g)
         i++;
     return i < g->n ? &g->items[i] : NULL;
 }
+
+const struct run *groups_last_run(const struct thread_group *group)
+{
+    for (size_t i = 0; i < group->n; i++) {
+        const struct profile_thread *t = group->threads[i]->thread;
+        if (!t->ended && !t->n_folded && t->n_runs)
+            return &t->runs[t->n_runs - 1];
+    }
+    return NULL;
+}

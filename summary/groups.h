@@ -52,6 +52,8 @@ void groups_release_one(struct thread_group *one);
 /* Does a thread of GROUP live for less than half of the recording, on average?  The threads of a
  * pool that is made anew for each batch do. */
 bool group_comes_and_goes(const struct groups *g, const struct thread_group *group);
+/* The last run of GROUP's oldest thread that is there; NULL: none is. */
+const struct run *groups_last_run(const struct thread_group *group);
 /* The group with the main thread that the user started; NULL: there is none. */
 struct thread_group *groups_main(const struct groups *g);
 /* The only group of processes that PARENT started; NULL: there are several, or none. */

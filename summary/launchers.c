@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/share.h"
 #include "base/text.h"
+#include "summary/cause.h"
 #include "summary/commands.h"
 #include "summary/holders.h"
 #include "summary/idle.h"
@@ -30,16 +31,6 @@ static bool sleeps(struct thread_group *g, const struct call_tree *t)
     return ns > g->wall_ns / 2;
 }
 
-/* Does RUN, of G's, wait in an event loop, with nothing to do? */
-static bool is_idle_loop(const struct groups *g, const struct run *run)
-{
-    size_t n;
-    if (class_of_run(g->tree, run) != CLASS_IDLE)
-        return false;
-    const struct shown_frame *stack = view_stack(g->v, run->at, &n);
-    return idle_event_loop(stack, n) != NULL;
-}
-
 /* Has G an event loop that idles for a twentieth of its time or more, and is kept from polling for
  * a tenth?  Others wait for that, whatever keeps it. */
 static bool keeps_a_loop(const struct thread_group *g, const struct groups *all)
@@ -48,7 +39,9 @@ static bool keeps_a_loop(const struct thread_group *g, const struct groups *all)
     for (size_t i = 0; i < g->n; i++) {
         const struct profile_thread *t = g->threads[i]->thread;
         for (size_t k = 0; k < t->n_runs; k++)
-            idle_ns += is_idle_loop(all, &t->runs[k]) ? t->runs[k].weights.wall_ns : 0;
+            idle_ns += run_is_in_idle_loop(all->tree, all->v, &t->runs[k])
+                           ? t->runs[k].weights.wall_ns
+                           : 0;
     }
     return idle_ns > g->wall_ns / 20 && idle_ns < g->wall_ns / 10 * 9;
 }

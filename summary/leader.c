@@ -1,4 +1,5 @@
 #include "summary/leader.h"
+#include "summary/accepting.h"
 
 #include <stdio.h>
 
@@ -34,6 +35,20 @@ static bool waits_for_signal(const struct groups *g, struct holders *h, const st
         listed &= one->blocker.thing == THING_SIGNALS;
     return listed || str_is_one_of(at->call, calls) ||
            (at->object && str_eq(at->object, "signalfd"));
+}
+
+/* Who decides whose time it is, and by what. */
+struct choice {
+    const struct groups *g;
+    struct holders *h;
+    bool accepted; /* somebody is there for whoever connects */
+};
+
+/* Does RUN wait for a client that keeps all others out? */
+static bool is_kept_by_client(const struct choice *c, const struct run *run)
+{
+    return !c->accepted && run->state == RUN_BLOCKED &&
+           holders_is_for(c->h, run->at, 1U << BLOCKER_CLIENT);
 }
 
 /* Does RUN wait for whoever comes: for connections, requests of clients, signals?  What a server's
@@ -110,17 +125,17 @@ static bool is_loop_at_work(const struct thread_group *main, int64_t main_ns)
 
 /* GROUP's time that is not in CAUSES, 1 << enum cause, nor in waits for anybody.  BESIDE a server's
  * loop at work. */
-static int64_t other_ns(const struct groups *g, struct holders *h, const struct thread_group *group,
-                        unsigned causes, bool beside)
+static int64_t other_ns(const struct choice *c, const struct thread_group *group, unsigned causes,
+                        bool beside)
 {
     int64_t ns = 0;
     for (size_t i = 0; i < group->n; i++) {
         const struct profile_thread *t = group->threads[i]->thread;
         for (size_t k = 0; k < t->n_runs && !(beside && is_one_wait(t)); k++) {
             const struct run *run = &t->runs[k];
-            bool counts = run->state != RUN_MISSED &&
-                          !is_rest(g, run, causes, group->n_threads, group->threads[i]->of_pool) &&
-                          !waits_for_anybody(g, h, run);
+            bool rests = is_rest(c->g, run, causes, group->n_threads, group->threads[i]->of_pool) ||
+                         waits_for_anybody(c->g, c->h, run);
+            bool counts = run->state != RUN_MISSED && (!rests || is_kept_by_client(c, run));
             ns += counts ? run->weights.wall_ns : 0;
         }
     }
@@ -151,9 +166,10 @@ static bool is_of_process(const struct thread_group *group, process_id process)
 
 /* The group but MAIN that does most, and far more than MAIN_NS, what MAIN does; INSIDE: of MAIN's
  * process.  NULL: there is none. */
-static struct thread_group *most_busy(const struct groups *g, struct holders *h,
-                                      const struct thread_group *main, int64_t main_ns, bool inside)
+static struct thread_group *most_busy(const struct choice *c, const struct thread_group *main,
+                                      int64_t main_ns, bool inside)
 {
+    const struct groups *g = c->g;
     struct thread_group *most = NULL;
     int64_t little_ns = main ? (int64_t)(does_something * (double)main->wall_ns) : 0;
     int64_t most_ns = max_i64(little_ns, FAR_MORE * main_ns);
@@ -163,7 +179,7 @@ static struct thread_group *most_busy(const struct groups *g, struct holders *h,
             (inside && !is_of_process(group, main->threads[0]->thread->process)))
             continue;
         unsigned causes = leader_is_of_jobs(g, group) ? SUPERVISES : MAY_REST;
-        int64_t ns = other_ns(g, h, group, causes, is_loop_at_work(main, main_ns));
+        int64_t ns = other_ns(c, group, causes, is_loop_at_work(main, main_ns));
         if (ns <= most_ns || !is_something(group, ns))
             continue;
         most = group;
@@ -210,11 +226,10 @@ struct thread_group *leader_asked_for(const struct groups *g)
 
 /* What MAIN does.  One that rests most of its time waits for a CPU no longer than it runs, where a
  * CPU is free: so who takes the CPUs decides nothing. */
-static int64_t main_does_ns(const struct groups *g, struct holders *h,
-                            const struct thread_group *main)
+static int64_t main_does_ns(const struct choice *c, const struct thread_group *main)
 {
     const struct profile_thread *t = main->threads[0]->thread;
-    int64_t ns = other_ns(g, h, main, SUPERVISES, false);
+    int64_t ns = other_ns(c, main, SUPERVISES, false);
     int64_t run_ns = 0;
     int64_t runnable_ns = 0;
     for (size_t k = 0; k < t->n_runs; k++) {
@@ -230,18 +245,18 @@ struct thread_group *leader_of(const struct groups *g, struct holders *h)
     if (main)
         return main;
     main = groups_main(g);
-    int64_t main_ns = main ? main_does_ns(g, h, main) : 0;
+    const struct choice c = {g, h, somebody_accepts(g, h)};
+    int64_t main_ns = main ? main_does_ns(&c, main) : 0;
     if (main && share_of(main_ns, main->wall_ns) >= does_much)
         return main;
     struct thread_group *joined = main && joins(g, main) ? stand_in(g, h, main) : NULL;
     if (joined) {
         main = joined;
-        main_ns = main_does_ns(g, h, main);
+        main_ns = main_does_ns(&c, main);
         if (share_of(main_ns, main->wall_ns) >= does_much)
             return main;
     }
-    struct thread_group *most =
-        main && joins(g, main) ? most_busy(g, h, main, main_ns, true) : NULL;
-    most = most ? most : most_busy(g, h, main, main_ns, false);
+    struct thread_group *most = main && joins(g, main) ? most_busy(&c, main, main_ns, true) : NULL;
+    most = most ? most : most_busy(&c, main, main_ns, false);
     return most ? most : main;
 }

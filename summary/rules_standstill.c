@@ -198,17 +198,6 @@ void rule_stopped(const struct judgement *s, struct thread_group *group, struct 
 
 /* ---- nobody ran ---- */
 
-/* The last run of GROUP's oldest thread that is there. */
-static const struct run *last_run(const struct thread_group *group)
-{
-    for (size_t i = 0; i < group->n; i++) {
-        const struct profile_thread *t = group->threads[i]->thread;
-        if (!t->ended && !t->n_folded && t->n_runs)
-            return &t->runs[t->n_runs - 1];
-    }
-    return NULL;
-}
-
 /* The thread that all of GROUP, in RUN and alike, wait for; NULL: there is none, or each waits for
  * another one. */
 static const struct profile_thread *
@@ -228,8 +217,8 @@ awaited_by_all(const struct judgement *s, const struct thread_group *group, cons
  * nowhere. */
 static bool hangs(const struct judgement *s, const struct thread_group *group)
 {
-    if (!group->n_paths || !last_run(group) || has_no_work(group) || is_halted_group(s, group) ||
-        !is_judged(group))
+    if (!group->n_paths || !groups_last_run(group) || has_no_work(group) ||
+        is_halted_group(s, group) || !is_judged(group))
         return false;
     enum wait_class class = class_of_node(s->g->tree, group->paths[0].node);
     return class == CLASS_ORDINARY || class == CLASS_UNUSUAL || class == CLASS_FILE ||
@@ -252,14 +241,6 @@ static size_t list_hanging(const struct judgement *s, struct thread_group **ret,
     return n;
 }
 
-/* Does GROUP wait for a client that has connected, and nobody for others? */
-static bool serves_one(const struct judgement *s, const struct thread_group *group)
-{
-    const struct run *last = last_run(group);
-    return last && holders_is_for(s->holders, last->at, 1U << BLOCKER_CLIENT) &&
-           !somebody_accepts(s);
-}
-
 static size_t count_threads(const struct judgement *s, process_id process)
 {
     size_t n = 0;
@@ -274,7 +255,7 @@ static size_t count_threads(const struct judgement *s, process_id process)
 static bool waits_for_itself(const struct judgement *s, const struct thread_group *group)
 {
     const process_id process = group->threads[0]->thread->process;
-    const struct run *last = last_run(group);
+    const struct run *last = groups_last_run(group);
     const struct wait_side *side =
         last && last->at.wait.ix ? holders_side(s->holders, last->at) : NULL;
     return side && (side->thing == THING_PIPE || side->thing == THING_SOCKET) &&
@@ -287,7 +268,7 @@ static bool waits_for_itself(const struct judgement *s, const struct thread_grou
 static bool add_hanging(const struct judgement *s, const struct thread_group *group,
                         struct text *words, struct finding *f)
 {
-    const struct run *last = last_run(group);
+    const struct run *last = groups_last_run(group);
     uint32_t node = group->paths[0].node;
     bool named = false;
     text_addf(words, " %s wait%s ", group->noun, verb_s(group));
@@ -308,8 +289,7 @@ static bool add_hanging(const struct judgement *s, const struct thread_group *gr
     named |= add_kernel_side(s, group, node, false, words, f);
     if (waits_for_itself(s, group))
         text_add(words, " No other thread is there to end that wait.");
-    if (serves_one(s, group))
-        text_add(words, " Meanwhile no recorded thread accepts another client.");
+    add_serves_one(s, group, words);
     add_delay(s, group, node, words, f);
     return named;
 }
@@ -354,7 +334,7 @@ static bool waits_for_pool(const struct judgement *s, uint32_t node)
 /* Does GROUP wait for work at the end of the recording? */
 static bool waits_for_work(const struct judgement *s, const struct thread_group *group)
 {
-    const struct run *last = last_run(group);
+    const struct run *last = groups_last_run(group);
     return has_no_work(group) || !last || class_of_run(s->g->tree, last) == CLASS_IDLE;
 }
 
@@ -365,7 +345,7 @@ static bool has_idle_workers(const struct judgement *s, const struct thread_grou
     bool workers = false;
     for (size_t i = 0; i < s->g->n; i++) {
         const struct thread_group *other = &s->g->items[i];
-        if (other == group || !last_run(other))
+        if (other == group || !groups_last_run(other))
             continue;
         if (!waits_for_work(s, other))
             return false;
@@ -391,7 +371,7 @@ static void add_starved_pool(const struct judgement *s, struct text *words)
     struct thread_group *groups[MOST_TOLD];
     size_t n = list_hanging(s, groups, MOST_TOLD);
     for (size_t i = 0; i < n && i < MOST_TOLD; i++)
-        if (starved_pool_add(s, groups[i], last_run(groups[i]), words))
+        if (starved_pool_add(s, groups[i], groups_last_run(groups[i]), words))
             return;
 }
 
@@ -402,7 +382,8 @@ static bool all_serve(const struct judgement *s)
     struct thread_group *groups[MOST_TOLD];
     size_t n = list_hanging(s, groups, MOST_TOLD);
     size_t i = 0;
-    while (i < n && i < MOST_TOLD && holders_is_for(s->holders, last_run(groups[i])->at, anybody) &&
+    while (i < n && i < MOST_TOLD &&
+           holders_is_for(s->holders, groups_last_run(groups[i])->at, anybody) &&
            !serves_one(s, groups[i]))
         i++;
     return n > 0 && i == n;

@@ -1,4 +1,5 @@
 /* Rules about long waits that nothing explains. */
+#include "summary/accepting.h"
 #include "summary/commands.h"
 #include "summary/delays.h"
 #include "summary/group_facts.h"
@@ -162,6 +163,7 @@ static void add_other_side(const struct judgement *s, struct thread_group *group
     enum futex_kind kind = call_tree_node(s->g->tree, node).futex;
     add_meaning(s, node, words);
     kernel_side_add(s, group, &facts->side, words, f);
+    add_serves_one(s, group, words);
     add_turns_to_serve(s, group, node, words);
     add_delay(s, group, node, words, f);
     if (cpus > 0) {

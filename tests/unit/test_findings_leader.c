@@ -120,6 +120,32 @@ START_TEST(a_wait_for_connections_is_none_for_somebody)
 END_TEST
 
 /* A daemon's main thread waits until it is told to end. */
+/* A client that sends nothing keeps all others out of a server that takes one after the other. */
+START_TEST(a_client_that_keeps_others_out_leads)
+{
+    static const char reads[] = "serve_forever@/src/a.py:5:6 > readinto@/src/a.py:8:9";
+    for (int accepted = 0; accepted <= 1; accepted++) {
+        struct wait_side side = {.thing = THING_SOCKET,
+                                 .blocker = {.kind = BLOCKER_CLIENT, .port = 40000, .n = 1}};
+        setup();
+        for (int i = 0; i < 20; i++) {
+            builder_run(&b, lead, "main@/src/a.py:1:2 > clock_nanosleep [blocked]", 196, 0);
+            builder_run(&b, lead, "main@/src/a.py:1:2", 4, 4);
+        }
+        builder_held(&b, other, reads, &side, 4000);
+        side.blocker.kind = BLOCKER_LISTENER;
+        if (accepted)
+            builder_polls(&b, builder_thread(&b, 12, "accepts"), "accept@/src/a.py:3:4", &side,
+                          4000);
+        judge(4000);
+        ck_assert_str_eq(found.ledger.leader->noun, accepted ? "main" : "reloader");
+        if (!accepted)
+            assert_told(0, "waits", "Meanwhile no recorded thread accepts another client.");
+        teardown();
+    }
+}
+END_TEST
+
 START_TEST(a_wait_for_signals_is_none_for_somebody)
 {
     static const struct blocker signals = {.thing = THING_SIGNALS};
@@ -507,7 +533,7 @@ CHECK_MAIN("findings_leader", 60, handlers_that_lead_wait_for_the_one_that_is_bu
            who_only_looks_after_others_does_not_lead,
            who_waits_for_a_cpu_now_and_then_does_not_lead,
            a_poll_for_a_database_too_is_one_for_somebody,
-           a_wait_for_connections_is_none_for_somebody,
+           a_wait_for_connections_is_none_for_somebody, a_client_that_keeps_others_out_leads,
            a_main_thread_that_waits_for_an_answer_leads, a_user_says_whose_time_it_is,
            who_waits_for_a_result_leads_where_main_rests, an_idle_loop_keeps_nobody,
            helpers_without_work_do_not_lead,
