@@ -4,16 +4,11 @@
 
 #include "base/alloc.h"
 #include "base/share.h"
-#include "summary/call_path.h"
-#include "summary/heaviest_paths.h"
 #include "summary/path_words.h"
-#include "summary/short_name.h"
 #include "summary/spinning.h"
+#include "summary/where.h"
 
-enum {
-    MOST_PLACES = 3,
-    LEAST_PART = 10, /* of a place: one in so many */
-};
+enum { LEAST_PART = 10 }; /* of a place: one in so many */
 
 struct dump_places {
     const struct profile *profile;
@@ -91,60 +86,20 @@ static bool have_moved(struct dump_places *p, const struct dump *d, const struct
     return i < f->n;
 }
 
-static void add_path(const struct call_path *path, double share, struct text *out)
+/* "80% in work a.py:9 (40% topk, 30% sort), 10% in load b.py:3": where T's time was. */
+static void add_ways(struct tally *t, const struct where *w, struct text *out)
 {
-    enum { MOST_COLUMNS = 44 };
-    const char *parts[CALL_PATH_MAX_PARTS];
-    size_t n = call_path_parts(path, parts);
-    add_percent(out, share);
-    for (size_t i = 0; i < n; i++) {
-        text_add(out, i ? " > " : " in ");
-        short_name_add(out, parts[i], MOST_COLUMNS);
+    unsigned told = 0;
+    if (w->own.ns)
+        told = where_add_own(t->tree, &w->own, w->ways, w->n, t->all_ns, out);
+    for (size_t i = 0; i < w->n; i++) {
+        if (told >> i & 1 || LEAST_PART * w->ways[i].ns < t->all_ns)
+            continue;
+        text_add(out, out->len ? ", " : "");
+        add_percent(out, share_of(w->ways[i].ns, t->all_ns));
+        text_add(out, " in ");
+        add_way(out, &w->ways[i]);
     }
-}
-
-/* The function that NODE's time is said to go to: the user's innermost, or else a library's. */
-static uint32_t function_of(struct dump_places *p, uint32_t node)
-{
-    uint32_t own = call_path_own_key(p->tree, node);
-    return own ? own : call_path_keys(p->tree, node).inner;
-}
-
-/* Paths to one function become the heaviest of them, which gets the time of all.
- * Returns how many are left. */
-static size_t merge(struct dump_places *p, struct call_path *paths, size_t n)
-{
-    size_t left = 0;
-    for (size_t i = 0; i < n; i++) {
-        uint32_t function = function_of(p, paths[i].node);
-        size_t k = 0;
-        while (k < left && !(function && function_of(p, paths[k].node) == function))
-            k++;
-        if (k == left) {
-            paths[left++] = paths[i];
-        } else {
-            paths[k].ns += paths[i].ns;
-            call_path_release(&paths[i]);
-        }
-    }
-    return left;
-}
-
-/* Is PATH, in which all time was, what the last look at T shows anyway? */
-static bool is_shown(struct dump_places *p, const struct call_path *path,
-                     const struct dump_thread *t)
-{
-    uint32_t function = function_of(p, path->node);
-    return function && function == function_of(p, call_tree_of(p->tree, t->at));
-}
-
-static void add_paths(struct call_path *paths, size_t n, const struct tally *t, struct text *out)
-{
-    for (size_t i = 0; i < n; i++)
-        if (LEAST_PART * paths[i].ns >= t->all_ns) {
-            text_add(out, i ? ", " : "");
-            add_path(&paths[i], share_of(paths[i].ns, t->all_ns), out);
-        }
     if (out->len && LEAST_PART * t->idle_ns >= t->all_ns) { /* a loop's, or a pool's */
         text_add(out, ", ");
         add_percent(out, share_of(t->idle_ns, t->all_ns));
@@ -152,22 +107,29 @@ static void add_paths(struct call_path *paths, size_t n, const struct tally *t, 
     }
 }
 
+/* Was T, as its last look has it, in the only place of W? */
+static bool is_shown(struct dump_places *p, const struct where *w, const struct dump_thread *t)
+{
+    const struct call_path_keys told = call_path_keys(p->tree, w->ways[0].node);
+    const struct call_path_keys last = call_path_keys(p->tree, call_tree_of(p->tree, t->at));
+    return w->n == 1 && call_path_same(&told, &last);
+}
+
 void dump_places_add(struct dump_places *p, const struct dump *d, const struct dump_fold *f,
                      struct text *out)
 {
-    struct call_path paths[MOST_PLACES];
     struct tally tally;
-    const struct dump_thread *first = &d->threads[f->members[0]];
+    struct where where;
     if (!have_moved(p, d, f))
         return;
     tally_init(&tally, p->tree, TALLY_ALL);
     for (size_t i = 0; i < f->n; i++)
         tally_add_thread(&tally, profile_see_thread(p->profile, d->threads[f->members[i]].thread));
-    size_t n = merge(p, paths, call_paths_heaviest(&tally, paths, MOST_PLACES));
-    bool idles = LEAST_PART * tally.idle_ns >= tally.all_ns;
-    if (n > 1 || (n == 1 && (idles || !is_shown(p, paths, first))))
-        add_paths(paths, n, &tally, out);
-    for (size_t i = 0; i < n; i++)
-        call_path_release(&paths[i]);
+    if (where_of(&tally, &where)) {
+        bool idles = LEAST_PART * tally.idle_ns >= tally.all_ns;
+        if (idles || !is_shown(p, &where, &d->threads[f->members[0]]))
+            add_ways(&tally, &where, out);
+        where_release(&where);
+    }
     tally_release(&tally);
 }

@@ -1,6 +1,6 @@
 /* Where most of a tally's time is, as a sentence has it: "67% in check a.py:83 > generate"; or, if
  * the user's function has much more of it than any way below, "97% in check a.py:83 (67% generate,
- * 15% clean)".  Private to the rules. */
+ * 15% clean)". */
 #pragma once
 
 #include "summary/call_path.h"

@@ -196,7 +196,7 @@ START_TEST(a_thread_that_moved_has_the_places_of_the_whole_look)
     add(main, THREAD_RUNNING, 100);
     shown();
     assert_has("\n10 main           runs 20% of the time\n"
-               "  over the look: 80% in run > fetch > [read], 20% in run > parse\n"
+               "  over the look: 80% in run > fetch > read, 20% in run > parse\n"
                "    parse\n");
     teardown();
 }
@@ -271,12 +271,26 @@ START_TEST(the_rest_of_a_loop_is_idle)
 }
 END_TEST
 
-/* Its lines and what it calls are no other places. */
-START_TEST(a_thread_that_stayed_in_one_function_has_none)
+START_TEST(a_function_that_calls_another_has_its_whole_time)
 {
     setup();
     thread_id main = builder_thread(&b, PID, NULL);
     builder_run(&b, main, "run@/a.py:1:5 > memcpy!libc.so.6", 300, 300);
+    builder_run(&b, main, "run@/a.py:1:7", 200, 200);
+    look();
+    add(main, THREAD_RUNNING, 500);
+    shown();
+    assert_has("  over the look: 100% in run a.py:5 (60% memcpy)\n");
+    teardown();
+}
+END_TEST
+
+/* Its lines are no other places. */
+START_TEST(a_thread_that_stayed_in_one_function_has_none)
+{
+    setup();
+    thread_id main = builder_thread(&b, PID, NULL);
+    builder_run(&b, main, "run@/a.py:1:5", 300, 300);
     builder_run(&b, main, "run@/a.py:1:7", 200, 200);
     look();
     add(main, THREAD_RUNNING, 500);
@@ -543,6 +557,7 @@ CHECK_MAIN("dump_text", 20, a_thread_that_runs_has_its_share_of_the_time,
            a_thread_without_a_cpu_waits_for_one,
            a_thread_that_moved_has_the_places_of_the_whole_look, a_wait_has_its_meaning,
            a_time_out_is_told, the_rest_of_a_loop_is_idle,
+           a_function_that_calls_another_has_its_whole_time,
            a_thread_that_stayed_in_one_function_has_none,
            a_thread_that_did_not_stop_is_said_to_be_of_an_earlier_look,
            who_holds_a_lock_is_named_in_the_line, a_deadlock_comes_first,
