@@ -5,17 +5,14 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "summary/frame_name.h"
 #include "summary/frame_role.h"
-#include "summary/short_name.h"
+#include "summary/task_waits.h"
 
 enum {
-    MOST_FRAMES = 10, /* of more functions the outermost and innermost ENDS are shown */
-    ENDS = 4,
+    CALLERS = 3, /* of the user's innermost function, beside the outermost */
     MOST_FOLDS = 16,
     NAME_COLUMNS = 48,
     TITLE_COLUMNS = 32,
-    PATH_COLUMNS = 40,
 };
 
 /* ---- reading ---- */
@@ -137,72 +134,17 @@ const char *dump_task_method(struct dump *d, const struct listed_task *t)
 
 /* ---- words ---- */
 
-/* "handle app.py:31"; of asyncio's own functions the name. */
-static void add_frame(const struct shown_frame *f, bool full, struct text *out)
+/* "handle /src/app.py:31 > Queue.get /usr/lib/python3.13/asyncio/queues.py:186" */
+static void add_whole(const struct shown_frame *stack, size_t n, struct text *out)
 {
-    struct text name = {0};
-    const char *file = f->file && (full || !frame_is_asyncio(f)) ? f->file : "";
-    if (full)
-        text_add_tame(&name, f->name, strlen(f->name));
-    else
-        frame_add_name(&name, f);
-    short_name_add(out, name.len ? name.s : "?", full ? SIZE_MAX : NAME_COLUMNS);
-    if (*file) {
-        text_add(out, " ");
-        text_add_tame_cut(out, full ? file : path_base(file), full ? SIZE_MAX : PATH_COLUMNS);
-        if (f->current_line)
-            text_addf(out, ":%u", f->current_line);
-    }
-    text_release(&name);
-}
-
-/* Asyncio's inner functions say no more than those that call them. */
-static bool is_inner(const struct shown_frame *f)
-{
-    const char *dot = strrchr(f->name, '.');
-    bool hidden = dot && dot[1] == '_' && !str_starts(dot + 1, "__a");
-    return frame_is_asyncio(f) && (f->name[0] == '_' || hidden);
-}
-
-/* Is the frame at I of STACK the same as the one before it? */
-static bool is_repeated(const struct shown_frame *stack, size_t i)
-{
-    return i > 0 && stack[i].id == stack[i - 1].id &&
-           stack[i].current_line == stack[i - 1].current_line;
-}
-
-static bool is_shown(const struct shown_frame *stack, size_t i, bool full)
-{
-    const struct shown_frame *f = &stack[i];
-    bool glue = f->kind != SHOWN_MARK && frame_role(f, false) == ROLE_GLUE;
-    return full || !(glue || is_inner(f) || is_repeated(stack, i));
-}
-
-static void add_frames(const struct shown_frame *stack, size_t n, bool full, struct text *out)
-{
-    size_t shown = 0;
-    size_t all = 0;
-    for (size_t i = 0; i < n; i++)
-        all += is_shown(stack, i, full);
-    if (!all) /* asyncio's own task, as one that accepts a connection */
-        all = n;
-    bool every = full || all == n;
     for (size_t i = 0; i < n; i++) {
-        size_t times = 1;
-        if (!is_shown(stack, i, every))
-            continue;
-        shown++;
-        if (!full && all > MOST_FRAMES && shown > ENDS && shown <= all - ENDS) {
-            if (shown == ENDS + 1)
-                text_addf(out, " > … %zu more", all - (size_t)2 * ENDS);
-            continue;
-        }
-        text_add(out, shown > 1 ? " > " : "");
-        add_frame(&stack[i], full, out);
-        while (!every && i + times < n && is_repeated(stack, i + times))
-            times++;
-        if (times > 1)
-            text_addf(out, " (%zu times)", times);
+        const struct shown_frame *f = &stack[i];
+        text_add(out, i ? " > " : "");
+        text_add_tame(out, f->name, strlen(f->name));
+        text_add(out, f->file ? " " : "");
+        text_add_tame(out, f->file ? f->file : "", f->file ? strlen(f->file) : 0);
+        if (f->file && f->current_line)
+            text_addf(out, ":%u", f->current_line);
     }
 }
 
@@ -242,7 +184,10 @@ void dump_task_add(struct dump *d, const struct listed_task *t, bool numbered, s
     size_t n = 0;
     const struct shown_frame *stack = view_stack(d->view, spot_of_stack(t->stack), &n);
     bool said = t->awaits == PY_AWAITS_FUTURE && n && frame_is_asyncio(&stack[n - 1]); /* by that */
-    add_frames(stack, n, d->style.full, out);
+    if (d->style.full)
+        add_whole(stack, n, out);
+    else
+        task_add_stack(stack, n, CALLERS, out);
     if (t->cut)
         text_add(out, " > …");
     text_add(out, words[t->does]);

@@ -36,16 +36,20 @@ bool task_wait_is_of(const struct profile_task_wait *wait, const struct thread_s
     return wait->process.ix == loop->thread->process.ix;
 }
 
-/* "handle ingest.py:40" */
-static void add_function(const struct shown_frame *f, struct text *words)
+/* "handle ingest.py:40"; not PLACED: "Queue.put" */
+static void add_function(const struct shown_frame *f, bool placed, struct text *words)
 {
-    struct text file = {0};
-    const char *base = f->file ? path_base(f->file) : "";
-    frame_add_name(words, f);
-    text_add_tame(&file, base, strlen(base));
-    if (file.len)
-        text_addf(words, " %s:%u", file.s, f->current_line ? f->current_line : f->line);
-    text_release(&file);
+    enum { FILE_COLUMNS = 40 };
+    struct text name = {0};
+    const char *base = placed && f->file ? path_base(f->file) : "";
+    frame_add_name(&name, f);
+    add_name(words, text_str(&name));
+    if (*base) {
+        text_add(words, " ");
+        text_add_tame_cut(words, base, FILE_COLUMNS);
+        text_addf(words, ":%u", f->current_line ? f->current_line : f->line);
+    }
+    text_release(&name);
 }
 
 /* Asyncio's inner functions say no more than those that call them. */
@@ -67,25 +71,35 @@ static size_t find_own(const struct shown_frame *frames, size_t n)
     return own;
 }
 
-void task_add_functions(const struct judgement *s, const struct profile_task_wait *wait,
-                        size_t callers, struct text *words)
+void task_add_stack(const struct shown_frame *frames, size_t n, size_t callers, struct text *words)
 {
-    size_t n = 0;
-    const struct shown_frame *frames = task_stack(s, wait, &n);
     size_t own = find_own(frames, n);
     size_t last = n ? n - 1 : 0;
-    for (size_t i = own > callers ? own - callers - 1 : 0; i < own; i++) {
-        add_function(&frames[i], words);
+    size_t first = own > callers ? own - callers - 1 : 0;
+    if (first && callers > 1) { /* what the task is */
+        add_function(&frames[0], true, words);
+        text_add(words, first > 1 ? " > … > " : " > ");
+    }
+    for (size_t i = first; i < own; i++) {
+        add_function(&frames[i], true, words);
         text_add(words, i + 1 < n ? " > " : "");
     }
     while (last > own && is_inner(&frames[last]))
         last--;
     if (last > own && !frame_is_asyncio(&frames[own])) { /* what the user calls */
-        frame_add_name(words, &frames[own]);
+        add_function(&frames[own], false, words);
         text_add(words, " > ");
     }
     if (own < n)
-        frame_add_name(words, &frames[last]);
+        add_function(&frames[last], false, words);
+}
+
+void task_add_functions(const struct judgement *s, const struct profile_task_wait *wait,
+                        size_t callers, struct text *words)
+{
+    size_t n = 0;
+    const struct shown_frame *frames = task_stack(s, wait, &n);
+    task_add_stack(frames, n, callers, words);
 }
 
 /* How long T polled in an event loop of asyncio's. */

@@ -1,4 +1,4 @@
-/* What tasks of asyncio's wait for, in words.  Private to the rules. */
+/* What tasks of asyncio's wait for, in words: for the rules, and for a dump. */
 #pragma once
 
 #include "summary/rules.h"
@@ -11,7 +11,9 @@ const struct shown_frame *task_stack(const struct judgement *s,
 bool task_wait_is_for_client(const struct judgement *s, const struct profile_task_wait *wait);
 /* Is it of the process of the thread LOOP? */
 bool task_wait_is_of(const struct profile_task_wait *wait, const struct thread_summary *loop);
-/* "handle ingest.py:40 > Queue.put"; CALLERS: with so many more functions before "handle". */
+/* "handle ingest.py:40 > Queue.put", of a suspended task's N functions, outermost first; CALLERS:
+ * with so many more before "handle", and if they are more than one with the outermost. */
+void task_add_stack(const struct shown_frame *frames, size_t n, size_t callers, struct text *words);
 void task_add_functions(const struct judgement *s, const struct profile_task_wait *wait,
                         size_t callers, struct text *words);
 /* What part of its time the thread LOOP polls in an event loop of asyncio's; 0 also where no task
