@@ -4,10 +4,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "summary/frame_name.h"
-#include "summary/frame_role.h"
-#include "summary/known.h"
 #include "summary/process_name.h"
+#include "summary/thread_summary.h"
 
 struct dump_thread *dump_thread_add(struct dump *d, thread_id thread)
 {
@@ -43,36 +41,21 @@ process_id dump_thread_process(const struct dump *d, const struct dump_thread *t
     return profile_see_thread(d->profile, t->thread)->process;
 }
 
-/* The first function of the user's, or of a library's, that the thread runs. */
-static void add_root(const struct dump *d, const struct dump_thread *t, struct text *out)
-{
-    size_t n = 0;
-    const struct shown_frame *stack = view_stack(d->view, t->at, &n);
-    for (size_t i = 0; i < n && !out->len; i++) {
-        const char *pool = known_pool_of(&stack[i]);
-        enum frame_role role = frame_role(&stack[i], t->state == THREAD_BLOCKED);
-        if (pool)
-            text_add(out, pool);
-        else if (role == ROLE_OWN || role == ROLE_LIBRARY)
-            frame_add_thread_name(out, &stack[i]);
-    }
-}
-
 /* A thread that was given no name has its process's. */
 static char *call_thread(const struct dump *d, const struct dump_thread *t)
 {
     enum { MOST_COLUMNS = 32 };
-    struct text root = {0};
+    size_t n = 0;
+    const struct shown_frame *stack = view_stack(d->view, t->at, &n);
     struct text called = {0};
     const char *name = profile_text(d->profile, profile_see_thread(d->profile, t->thread)->name);
     const struct profile_process *p = profile_see_process(d->profile, dump_thread_process(d, t));
-    if (t->tid == t->pid)
-        text_add(&root, "main");
-    else if (str_eq(name, profile_text(d->profile, p->comm)))
-        add_root(d, t, &root);
+    bool unnamed = str_eq(name, profile_text(d->profile, p->comm));
+    char *root = unnamed ? thread_root_name(stack, n) : NULL;
     name = *name ? name : "?";
-    text_add_tame_cut(&called, root.len ? root.s : name, MOST_COLUMNS);
-    text_release(&root);
+    name = root ? root : name;
+    text_add_tame_cut(&called, t->tid == t->pid ? "main" : name, MOST_COLUMNS);
+    free(root);
     return called.s;
 }
 

@@ -116,9 +116,7 @@ static const char *speaking_name(const struct shown_frame *f)
     return f->nameless ? f->module : f->name;
 }
 
-/* A name for a thread without its own: after its pool or its first function; NULL: it has none.
- * The caller frees it. */
-static char *root_name(const struct shown_frame *stack, size_t n)
+char *thread_root_name(const struct shown_frame *stack, size_t n)
 {
     struct text name = {0};
     size_t i = 0;
@@ -166,7 +164,7 @@ static void name_thread(struct summarizing *s, struct thread_summary *t)
     } else if (!*name || t->thread->name.ix == process->comm.ix ||
                (has_python(process, t->thread) && is_default_name(name))) {
         const struct shown_frame *stack = view_stack(s->v, heaviest_spot(t->thread), &n);
-        t->name = root_name(stack, n);
+        t->name = thread_root_name(stack, n);
     }
     if (t->name)
         name = t->name;

@@ -39,6 +39,9 @@ struct thread_summaries {
 };
 /* How much of GROUP, as above, is a word: "worker" of "worker-*"; 0: nothing. */
 size_t thread_stem_len(const char *group);
+/* A name for a thread of STACK, N frames, that has none of its own: after its pool or its first
+ * function; NULL: it has none.  The caller frees it. */
+char *thread_root_name(const struct shown_frame *stack, size_t n);
 /* Borrows P; V only during the call, and the texts of its frames for the summaries's life. */
 void thread_summaries_init(struct thread_summaries *s, const struct profile *p, struct view *v);
 void thread_summary_release(struct thread_summary *t); /* what is in one of them */
