@@ -199,15 +199,6 @@ void dump_task_add(struct dump *d, const struct listed_task *t, bool numbered, s
 
 /* ---- lines ---- */
 
-/* "1,200" */
-static void add_count(size_t n, struct text *out)
-{
-    if (n >= 1000)
-        text_addf(out, "%zu,%03zu", n / 1000, n % 1000);
-    else
-        text_addf(out, "%zu", n);
-}
-
 /* Do all of F wait in an object of one thing, and the same? */
 static bool have_one_owner(struct dump *d, const struct dump_fold *f)
 {
@@ -220,7 +211,7 @@ static bool have_one_owner(struct dump *d, const struct dump_fold *f)
     return first->type.ix && dump_task_method(d, first);
 }
 
-/* "    1,200 tasks: handle app.py:31 > Queue.get, of one Queue" */
+/* "    1200 tasks: handle app.py:31 > Queue.get, of one Queue" */
 static void add_fold(struct dump *d, const struct dump_fold *f, struct text *out)
 {
     const struct listed_task *t = &d->tasks.items[f->members[0]];
@@ -230,8 +221,7 @@ static void add_fold(struct dump *d, const struct dump_fold *f, struct text *out
         text_add(&line, ": ");
         dump_task_add(d, t, true, &line);
     } else {
-        add_count(f->n, &line);
-        text_addf(&line, " tasks: %s", f->words);
+        text_addf(&line, "%zu tasks: %s", f->n, f->words);
     }
     if (f->n > 1 && have_one_owner(d, f)) {
         const char *type = profile_text(d->profile, t->type);
@@ -249,22 +239,16 @@ static void add_folds(struct dump *d, struct dump_folds *all, const char *of, st
     dump_folds_sort(all);
     for (size_t i = 0; i < all->n; i++)
         n += all->items[i].n;
-    if (n) {
-        text_add(out, "  ");
-        add_count(n, out);
-        text_addf(out, " asyncio task%s%s\n", n == 1 ? "" : "s", of);
-    }
+    if (n)
+        text_addf(out, "  %zu asyncio task%s%s\n", n, n == 1 ? "" : "s", of);
     for (size_t i = 0; i < all->n; i++) {
         if (d->style.full || i < MOST_FOLDS)
             add_fold(d, &all->items[i], out);
         else
             more += all->items[i].n;
     }
-    if (more) {
-        text_add(out, "    ");
-        add_count(more, out);
-        text_add(out, " more that do other things: --full\n");
-    }
+    if (more)
+        text_addf(out, "    %zu more that do other things: --full\n", more);
 }
 
 /* Does a thread of F run THREAD's event loop?  Its members are in order. */

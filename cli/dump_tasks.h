@@ -8,7 +8,7 @@ void dump_tasks_read(struct dump *d, const struct process_set *processes);
 /* Finds the threads that run their event loops.  D has all threads, in their order. */
 void dump_tasks_link(struct dump *d);
 void dump_tasks_release(struct dump *d);
-/* Appends the tasks of the threads of F, NULL: those whose event loop no thread runs: "  1,203
+/* Appends the tasks of the threads of F, NULL: those whose event loop no thread runs: "  1203
  * asyncio tasks" and their lines. */
 void dump_tasks_add(struct dump *d, const struct dump_fold *f, struct text *out);
 /* The latter, and how many tasks could not be read. */
