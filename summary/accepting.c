@@ -1,5 +1,6 @@
 #include "summary/accepting.h"
 
+#include "base/clock.h"
 #include "summary/cause.h"
 #include "summary/rule_classes.h"
 
@@ -26,6 +27,14 @@ static bool accepts(const struct groups *g, struct holders *h, const struct prof
            run_is_in_idle_loop(g->tree, g->v, last);
 }
 
+bool waits_long_for_client(struct holders *h, const struct run *run)
+{
+    static const int64_t long_ns = NS_PER_S / 2; /* others that connect are kept waiting */
+    int64_t each_ns = run->weights.wall_ns / (run->waits > 1 ? run->waits : 1);
+    return run->state == RUN_BLOCKED && each_ns >= long_ns &&
+           holders_is_for(h, run->at, 1U << BLOCKER_CLIENT);
+}
+
 bool somebody_accepts(const struct groups *g, struct holders *h)
 {
     for (uint32_t i = 1; i <= profile_thread_count(g->p); i++) {
@@ -36,11 +45,23 @@ bool somebody_accepts(const struct groups *g, struct holders *h)
     return false;
 }
 
+static bool waited_long(const struct judgement *s, const struct profile_thread *t)
+{
+    for (size_t k = 0; k < t->n_runs; k++)
+        if (waits_long_for_client(s->holders, &t->runs[k]))
+            return true;
+    return false;
+}
+
 bool serves_one(const struct judgement *s, const struct thread_group *group)
 {
     const struct run *last = groups_last_run(group);
-    return last && holders_is_for(s->holders, last->at, 1U << BLOCKER_CLIENT) &&
-           !somebody_accepts(s->g, s->holders);
+    bool serves = last && holders_is_for(s->holders, last->at, 1U << BLOCKER_CLIENT) &&
+                  !somebody_accepts(s->g, s->holders);
+    for (size_t i = 0; i < group->n && serves; i++)
+        if (waited_long(s, group->threads[i]->thread))
+            return true;
+    return false;
 }
 
 void add_serves_one(const struct judgement *s, const struct thread_group *group, struct text *words)

@@ -47,8 +47,7 @@ struct choice {
 /* Does RUN wait for a client that keeps all others out? */
 static bool is_kept_by_client(const struct choice *c, const struct run *run)
 {
-    return !c->accepted && run->state == RUN_BLOCKED &&
-           holders_is_for(c->h, run->at, 1U << BLOCKER_CLIENT);
+    return !c->accepted && waits_long_for_client(c->h, run);
 }
 
 /* Does RUN wait for whoever comes: for connections, requests of clients, signals?  What a server's

@@ -100,11 +100,13 @@ static void judge_circle(const struct judgement *s, const struct wait_graph *gra
     f->about = groups_of(s->g, circles_thread(s, wait_graph_first(graph, cycle)))->noun;
     if (has_leader(s, graph, cycle, false))
         f->about = s->lead->noun;
-    if (has_leader(s, graph, cycle, true))
-        f->also = s->lead->noun;
     /* Without a time-out it lasts, however late in the recording it began. */
     f->share =
         wait_graph_is_timed(graph, cycle) ? share_of(circles_ns(s, graph, cycle), s->wall_ns) : 1;
+    if (has_leader(s, graph, cycle, true)) {
+        f->also = s->lead->noun;
+        f->of_leader = f->share;
+    }
     add_figure(f, "threads", (double)n);
     add_figure(f, "seconds", seconds);
     finding_applies(f, &facts, sizeof facts);
