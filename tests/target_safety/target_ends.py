@@ -56,13 +56,13 @@ class Ends(HarmTest):
     def test_main_thread_that_ended_is_not_waiting(self):
         code, profile, said = self.launch("main-ends", "1")
         self.assertEqual(code, 0, said)
-        self.assertLess(profile.seconds("[page fault]"), 0.1)  # it may have had some
+        self.assertLess(profile.seconds("[page fault]"), 0.5)  # its start has some
 
     def test_recording_ends_with_a_process_that_nobody_reaps(self):
         with HarmTarget("target_ends", "unreaped", "1") as target:
             with Wallspy(int(target.first)) as wallspy:
                 profile = wallspy.ends(5)
-        self.assertLess(profile.seconds("[page fault]"), 0.1)  # it may have had some
+        self.assertLess(profile.seconds("[page fault]"), 0.5)  # its start has some
 
 
 if __name__ == "__main__":

@@ -330,7 +330,35 @@ START_TEST(a_process_that_is_stuck_does_not_hide_one_that_works)
 }
 END_TEST
 
-CHECK_MAIN("findings_stuck", 20, a_pool_that_waits_for_itself_is_told_the_way_out,
+static struct wait_side held_by(pid_t tid)
+{
+    return (struct wait_side){
+        .thing = THING_MUTEX,
+        .addr = (uint64_t)tid * 64,
+        .blocker = {.kind = BLOCKER_THREAD, .pid = PID, .tid = tid},
+    };
+}
+
+/* What the leader waits for there is no more than that, and its way out helps nobody. */
+START_TEST(a_deadlock_comes_before_what_the_leader_waits_for_there)
+{
+    const struct wait_side delivers = held_by(DELIVER);
+    const struct wait_side stores = held_by(STORE);
+    setup(4);
+    thread_id store = builder_thread(&b, STORE, "store");
+    thread_id works = builder_thread(&b, GONE, "works");
+    builder_held(&b, lead, locks, &delivers, 4000);
+    builder_held(&b, deliver, locks, &stores, 4000);
+    builder_held(&b, store, locks, &delivers, 4000);
+    builder_run(&b, works, "work!post > clock_nanosleep [blocked]", 4000, 0);
+    judge(4000);
+    assert_told(0, "deadlock", "Behind it: main");
+    teardown();
+}
+END_TEST
+
+CHECK_MAIN("findings_stuck", 20, a_deadlock_comes_before_what_the_leader_waits_for_there,
+           a_pool_that_waits_for_itself_is_told_the_way_out,
            an_event_loop_that_waits_for_itself_is_told_the_way_out,
            a_process_that_is_stuck_does_not_hide_one_that_works, tasks_that_wait_for_one_thing,
            tasks_that_wait_for_work,
