@@ -39,6 +39,18 @@ class Blocked(HarmTest):
             self.assertLess(whole.facts[key], 2 * snapshot.facts[key])
 
 
+def late_seconds(recording, name):
+    """NAME's time in the second halves of all threads' time lines."""
+    sum_s = 0
+    for rows in recording.walls().values():
+        left_s = sum(seconds for _, seconds in rows) / 2
+        for stack, seconds in reversed(rows):
+            part_s = min(seconds, left_s)
+            left_s -= part_s
+            sum_s += part_s if any(name in frame for frame in stack) else 0
+    return sum_s
+
+
 class Ends(HarmTest):
     def launch(self, *args):
         """Runs the target under wallspy; returns its exit code, the profile and what was said."""
@@ -56,13 +68,13 @@ class Ends(HarmTest):
     def test_main_thread_that_ended_is_not_waiting(self):
         code, profile, said = self.launch("main-ends", "1")
         self.assertEqual(code, 0, said)
-        self.assertLess(profile.seconds("[page fault]"), 0.5)  # its start has some
+        self.assertLess(late_seconds(profile, "[page fault]"), 0.1)  # its start may have some
 
     def test_recording_ends_with_a_process_that_nobody_reaps(self):
         with HarmTarget("target_ends", "unreaped", "1") as target:
             with Wallspy(int(target.first)) as wallspy:
                 profile = wallspy.ends(5)
-        self.assertLess(profile.seconds("[page fault]"), 0.5)  # its start has some
+        self.assertLess(profile.seconds("[page fault]"), 0.1)  # it may have had some
 
 
 if __name__ == "__main__":
