@@ -29,17 +29,24 @@ static void say_cut(const char *path, bool grows, bool ring, const struct profil
     text_release(&tame);
 }
 
-/* P, or, where O asks for a part of it that the file has in a finer order, that. */
-static struct profile *choose(const char *path, const struct options *o, struct profile *p)
+/* P; but where O asks for a part of it that the file has in a finer order, that.  Takes over P, and
+ * returns as recording_input_read(). */
+static struct profile *choose(const char *path, const struct options *o, struct profile *p,
+                              struct err *err)
 {
-    struct err err = {0};
+    struct err no_part = {0}; /* window_cut() says so */
+    struct err damaged = {0};
     int64_t from_ns;
     int64_t to_ns;
-    bool part = (o->from.kind || o->to.kind) && window_of(o, p, &from_ns, &to_ns, &err) == 0;
-    struct profile *recent = part ? recording_file_read_part(path, from_ns, to_ns, &err) : NULL;
-    if (recent)
-        profile_free(p);
-    return recent ? recent : p;
+    if ((!o->from.kind && !o->to.kind) || window_of(o, p, &from_ns, &to_ns, &no_part) < 0)
+        return p;
+    struct profile *finer = recording_file_read_part(path, from_ns, to_ns, &damaged);
+    if (!finer && !*damaged.text)
+        return p;
+    if (!finer)
+        *err = damaged;
+    profile_free(p);
+    return finer;
 }
 
 /* As recording_input_read(), of the file PATH itself. */
@@ -49,7 +56,7 @@ static struct profile *read_one(const char *path, const struct options *o, struc
     bool grows = str_ends(path, recording_part_suffix) && recording_part_grows(path);
     struct profile *p = recording_file_read(path, &complete, err);
     if (p)
-        p = choose(path, o, p);
+        p = choose(path, o, p, err);
     if (!p || complete)
         return p;
     if (profile_thread_count(p) == 0) {

@@ -24,14 +24,13 @@ enum entry_kind {
     ENTRY_NO_TEXTS,           /* nothing of that table counts any more */
     ENTRY_NO_TASKS,
     ENTRY_NO_MARKS,
-    ENTRY_DOOM,  /* an enum table_kind, and whose rows of that table will go (entry_dooms()) */
-    ENTRY_PURGE, /* now they go, all in one look at each table */
-    ENTRY_RECENT_OPEN,             /* a time: rows of table recent that go on beyond it go */
-    ENTRY_RECENT_ADD,              /* from, to: the runs of that time come into it */
-    ENTRY_RECENT_COUNTS,           /* all counts come into table recent_count */
-    ENTRY_RECENT_SINCE,            /* from when on they have all, with so many runs at most */
-    ENTRY_RECENT_TRIM,             /* runs that ended before go */
-    ENTRY_RECENT_TRIM_COUNTS,      /* the same of counts */
+    ENTRY_DOOM,       /* an enum table_kind, and whose rows of that table will go (entry_dooms()) */
+    ENTRY_PURGE,      /* now they go, all in one look at each table */
+    ENTRY_RECENT_ADD, /* from, to: copies the runs that end in between to table recent */
+    ENTRY_RECENT_COUNTS,           /* copies all counts to table recent_count */
+    ENTRY_RECENT_SINCE,            /* since when both have all, and the most runs: sets that time */
+    ENTRY_RECENT_TRIM,             /* deletes the runs that ended before that time */
+    ENTRY_RECENT_TRIM_COUNTS,      /* deletes the counts before it */
     ENTRY_STORE_LAST,              /* kinds from here on are for who has the store */
     ENTRY_OPEN = ENTRY_STORE_LAST, /* the path of the file; whether no other may be replaced */
     ENTRY_COMMIT,                  /* end_ns; what came until now belongs together */

@@ -8,7 +8,7 @@ struct facts {
     bool complete; /* false: whoever wrote it was cut off, or is not done yet */
     int64_t end_ns;
     struct exact_time exact;
-    int64_t recent_since_ns; /* what table recent is of; EXACT's if there is none */
+    int64_t recent_since_ns; /* table recent has all runs from then on; EXACT's if it has none */
     struct profile_origin origin;
     double numbers[METRIC_COUNT];
 };

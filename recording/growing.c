@@ -35,9 +35,9 @@ struct growing {
     uint32_t marks, pauses;
     uint64_t marks_aged;
     uint64_t last_pause;
-    uint64_t runs; /* the last number that was given */
-    /* What begins later is as it came; until when all is in the file, with what was joined. */
-    int64_t exact_since_ns, whole_until_ns;
+    uint64_t runs;          /* the last number that was given */
+    int64_t exact_since_ns; /* the profile's, when it last joined runs */
+    int64_t whole_until_ns; /* the file has all runs until then; 0: some are on their way again */
     uint64_t texts, tasks, host;
     uint64_t metrics[METRIC_COUNT];
     uint64_t origin, exact;
@@ -389,7 +389,7 @@ static bool send_thread(struct growing *g, thread_id id)
 /* ---- the newest time ---- */
 
 static const int64_t recent_ns = (int64_t)600 * NS_PER_S;
-enum { BYTES_OF_ROW = 32 }; /* of half of the limit */
+enum { BYTES_OF_ROW = 32 }; /* in table recent, which may take half of the limit */
 
 static void trim_recent(struct growing *g, int64_t end_ns)
 {
@@ -397,14 +397,14 @@ static void trim_recent(struct growing *g, int64_t end_ns)
                      profile_limit(g->p) / 2 / BYTES_OF_ROW);
 }
 
-/* Of a ring what is older is not wanted. */
+/* A ring's user does not want older time. */
 static bool has_recent(const struct growing *g)
 {
     return profile_exact_time(g->p)->step_ns && !profile_kept_ns(g->p);
 }
 
-/* Where runs were joined since the last time, those that came are kept, but if some were joined
- * before they came. */
+/* Once the profile has joined more runs, the file keeps those that it has of them.  Where runs were
+ * joined before the file got them, it keeps none. */
 static void keep_recent(struct growing *g, int64_t end_ns)
 {
     int64_t since_ns = profile_exact_time(g->p)->since_ns;
@@ -414,7 +414,6 @@ static void keep_recent(struct growing *g, int64_t end_ns)
         sink_add_recent(g->sink, g->exact_since_ns, since_ns);
         trim_recent(g, end_ns);
     } else {
-        sink_no_recent(g->sink);
         sink_trim_recent(g->sink, since_ns, 0);
     }
     g->exact_since_ns = since_ns;

@@ -105,35 +105,37 @@ static void append_part(struct reader *r, uint32_t id, struct run *run, int64_t 
     profile_append_run(r->p, (thread_id){id}, run);
 }
 
-/* One that goes on into the exact time is there, too, and may be longer there. */
+static int64_t recent_end_ns(const struct reader *r, uint32_t id)
+{
+    uint64_t end_ns = 0;
+    (void)map_get(&r->recent_ends, id, &end_ns);
+    return (int64_t)end_ns;
+}
+
+/* A run that was joined with others and then went on has time that the ones before it have, too. */
 bool read_recent(struct reader *r, union item *item)
 {
     uint32_t id;
     if (!check_run(r, &item->run, &id))
         return false;
-    int64_t end_ns = run_end_ns(&item->run);
-    if (end_ns > r->facts.exact.since_ns)
-        return true;
-    append_part(r, id, &item->run, r->facts.recent_since_ns, INT64_MAX);
-    map_put(&r->recent_ends, id, (uint64_t)end_ns);
+    int64_t from_ns = max_i64(r->facts.recent_since_ns, recent_end_ns(r, id));
+    int64_t end_ns = min_i64(run_end_ns(&item->run), r->facts.exact.since_ns);
+    append_part(r, id, &item->run, from_ns, end_ns);
+    map_put(&r->recent_ends, id, (uint64_t)max_i64(end_ns, from_ns));
     return true;
 }
 
-/* After all of table recent.  What was joined and went on then has time that came before, run by
- * run. */
 bool read_run_beside(struct reader *r, union item *item)
 {
     uint32_t id;
-    uint64_t end_ns = 0;
     if (!check_run(r, &item->run, &id))
         return false;
-    (void)map_get(&r->recent_ends, id, &end_ns);
     if (profile_see_thread(r->p, (thread_id){id})->n_folded)
         profile_append_run(r->p, (thread_id){id}, &item->run);
     else if (run_end_ns(&item->run) <= r->facts.exact.since_ns)
         append_part(r, id, &item->run, INT64_MIN, r->facts.recent_since_ns);
     else
-        append_part(r, id, &item->run, (int64_t)end_ns, INT64_MAX);
+        append_part(r, id, &item->run, recent_end_ns(r, id), INT64_MAX);
     return true;
 }
 

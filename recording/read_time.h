@@ -7,8 +7,8 @@ bool read_thread(struct reader *r, union item *item);
 bool read_count(struct reader *r, union item *item);
 bool read_run(struct reader *r, union item *item);
 
-/* With the newest time as it came: rows of TABLE_RECENT, then those of TABLE_RUN, then their
- * order. */
+/* The same with what the file keeps of the newest time: first all rows of TABLE_RECENT, then those
+ * of TABLE_RUN.  read_time_sort() then puts each thread's runs in order. */
 bool read_recent(struct reader *r, union item *item);
 bool read_run_beside(struct reader *r, union item *item);
 void read_time_sort(struct reader *r);

@@ -17,9 +17,10 @@ struct reader {
     struct ids ids[TABLE_KINDS];
     int64_t runs_ns, counts_ns, paused_ns; /* sums */
     struct facts facts;
-    bool recent, none;      /* with the newest time as it came; nothing of that is of … */
-    int64_t from_ns, to_ns; /* … this part */
-    struct map recent_ends; /* of the profile's threads, where table recent has them end */
+    bool recent; /* reads the tables recent and recent_count, too, for [FROM_NS, TO_NS) */
+    bool none;   /* those have nothing of it */
+    int64_t from_ns, to_ns;
+    struct map recent_ends; /* by the profile's thread, the end of its last run in table recent */
     struct map threads;     /* the profile's, by the file's */
     struct map lists;       /* what waits are for, by the file's wait */
     /* Rows that gather for one other thing: its number, and how many. */

@@ -20,8 +20,8 @@ bool recording_file_is(const char *path);
  * read as of its last commit.  *RET_COMPLETE, which may be NULL: whether its recording came to its
  * end. */
 struct profile *recording_file_read(const char *path, bool *ret_complete, struct err *err);
-/* The same with all that the file has of the newest time, where wallspy itself had room in memory
- * for a coarser order only.  NULL without ERR: it has no more of [FROM_NS, TO_NS). */
+/* The same, with the runs that the file keeps of the newest time where wallspy itself had to join
+ * them.  NULL with an empty ERR: the file keeps none of [FROM_NS, TO_NS). */
 struct profile *recording_file_read_part(const char *path, int64_t from_ns, int64_t to_ns,
                                          struct err *err);
 /* What a recording is called while it grows: its name and this. */

@@ -329,17 +329,10 @@ static void put_moments(struct sink *s, enum entry_kind kind, int64_t a, int64_t
     end(s);
 }
 
-/* One that went on beyond FROM_NS when it was added may be longer now. */
 void sink_add_recent(struct sink *s, int64_t from_ns, int64_t to_ns)
 {
-    put_moment(s, ENTRY_RECENT_OPEN, from_ns);
     put_moments(s, ENTRY_RECENT_ADD, from_ns, to_ns);
     put_order(s, ENTRY_RECENT_COUNTS);
-}
-
-void sink_no_recent(struct sink *s)
-{
-    put_moment(s, ENTRY_RECENT_OPEN, -1);
 }
 
 void sink_trim_recent(struct sink *s, int64_t since_ns, uint64_t most)

@@ -53,11 +53,10 @@ void sink_no_marks(struct sink *s);
 /* The rows of table KIND that are of ID (entry_dooms()) will go, at sink_purge(). */
 void sink_doom(struct sink *s, enum table_kind kind, uint32_t id);
 void sink_purge(struct sink *s);
-/* Runs of [FROM_NS, TO_NS) will come again, joined, and all counts will go: those that came stay in
- * the tables recent and recent_count. */
+/* Keeps, in tables of their own, the runs that ended after FROM_NS and by TO_NS, which will come
+ * again, joined, and all counts, which will go. */
 void sink_add_recent(struct sink *s, int64_t from_ns, int64_t to_ns);
-void sink_no_recent(struct sink *s);
-/* Of them stays what is after SINCE_NS, but of MOST runs or more the last ones. */
+/* Deletes of those tables what ended before SINCE_NS, and the oldest of more than MOST runs. */
 void sink_trim_recent(struct sink *s, int64_t since_ns, uint64_t most);
 /* What came until now belongs together, and reaches until END_NS. */
 void sink_commit(struct sink *s, int64_t end_ns);

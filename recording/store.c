@@ -40,9 +40,9 @@ static const char sums[] =
 
 static const char set_text[] = "INSERT INTO text (key, value) VALUES (?1, ?2) "
                                "ON CONFLICT (key) DO UPDATE SET value = ?2";
-static const char add_recent[] =
-    "INSERT OR REPLACE INTO recent SELECT * FROM run WHERE start + wall > ? AND start < ? AND "
-    "thread NOT IN (SELECT id FROM thread WHERE n_folded > 0)";
+static const char add_recent[] = "INSERT OR REPLACE INTO recent SELECT * FROM run WHERE start + "
+                                 "wall > ? AND start + wall <= ? AND "
+                                 "thread NOT IN (SELECT id FROM thread WHERE n_folded > 0)";
 /* Ids rise with time, but for a second or so. */
 static const char set_recent_since[] =
     "INSERT OR REPLACE INTO meta VALUES ('recent_since_ns', max(?, coalesce((SELECT start FROM "
@@ -63,7 +63,6 @@ static const char *const more_statements[ENTRY_STORE_LAST] = {
     [ENTRY_NO_MARKS] = "DELETE FROM mark",
     [ENTRY_DOOM] = "INSERT INTO temp.doomed VALUES (?, ?)",
     [ENTRY_PURGE] = "DELETE FROM temp.doomed",
-    [ENTRY_RECENT_OPEN] = "DELETE FROM recent WHERE start + wall > ?",
     [ENTRY_RECENT_ADD] = add_recent,
     [ENTRY_RECENT_COUNTS] = "INSERT INTO recent_count SELECT * FROM count",
     [ENTRY_RECENT_SINCE] = set_recent_since,

@@ -628,6 +628,15 @@ static void check_part(struct profile *p, int64_t from_ns)
     ck_assert_int_le(t->counts.ns[COUNTED_CPU], run_ns + 2 * tick_ns);
 }
 
+static void damage_recent(void)
+{
+    sqlite3 *db = NULL;
+    ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_exec(db, "UPDATE recent SET thread = 999", NULL, NULL, NULL),
+                     SQLITE_OK);
+    (void)sqlite3_close(db);
+}
+
 /* Of these threads one runs all the time, one sleeps and one never wakes, of which the file hears
  * late, and one ends. */
 START_TEST(ten_minutes_stay_as_they_came)
@@ -657,6 +666,9 @@ START_TEST(ten_minutes_stay_as_they_came)
     check_runs(p, 102, since_ns, TICKS_UNTIL_END * tick_ns, TICKS_OF_EARLY * tick_ns);
     check_part(p, since_ns + 100 * (int64_t)NS_PER_S);
     profile_free(p);
+    damage_recent();
+    ck_assert_ptr_null(recording_file_read_part(path, since_ns, end_ns, &err));
+    ck_assert_msg(strstr(err.text, "table recent: there is no thread 999") != NULL, "%s", err.text);
     remove_file();
     release_growth(&growth);
 }
