@@ -17,6 +17,7 @@ enum {
     MOST_TEXT_BYTES = 1 << 24,
     MOST_SQL_BYTES = 1 << 20,
     MOST_COLUMNS = 200,
+    OPEN_FLAGS = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, /* one thread alone has each */
     MOST_READER_MS = 2000, /* that who reads a growing file is waited for, or who writes it */
 };
 static const int64_t most_bytes_in_memory = INT64_C(1) << 40;
@@ -81,7 +82,7 @@ static void open_memory(struct database *d, const void *bytes, size_t len)
 {
     unsigned flags = bytes ? SQLITE_DESERIALIZE_READONLY : SQLITE_DESERIALIZE_RESIZEABLE;
     sqlite3_int64 most = most_bytes_in_memory;
-    database_note(d, sqlite3_open_v2(":memory:", &d->db, SQLITE_OPEN_READWRITE, NULL));
+    database_note(d, sqlite3_open_v2(":memory:", &d->db, OPEN_FLAGS, NULL));
     if (d->code == SQLITE_OK)
         database_note(d, sqlite3_deserialize(d->db, "main", (unsigned char *)bytes,
                                              (sqlite3_int64)len, (sqlite3_int64)len,
@@ -108,7 +109,7 @@ static void sort_beside(const char *path)
 
 void database_grow(struct database *d, const char *path, bool wal)
 {
-    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW;
+    int flags = OPEN_FLAGS | SQLITE_OPEN_NOFOLLOW;
     *d = (struct database){.code = SQLITE_OK};
     sort_beside(path);
     database_note(d, sqlite3_open_v2(path, &d->db, flags, NULL));
@@ -164,7 +165,7 @@ static void open_uri(struct database *d, const char *path, bool alone)
 {
     struct text uri = {0};
     add_uri(&uri, path, alone);
-    database_note(d, sqlite3_open_v2(uri.s, &d->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI, NULL));
+    database_note(d, sqlite3_open_v2(uri.s, &d->db, OPEN_FLAGS | SQLITE_OPEN_URI, NULL));
     text_release(&uri);
 }
 

@@ -71,18 +71,19 @@ void entry_add_string(struct text *out, const char *s)
 
 /* ---- taking one ---- */
 
+static const size_t fixed_bytes[ENTRY_TYPES] = {[ENTRY_NULL] = 0,
+                                                [ENTRY_BYTE] = 1,
+                                                [ENTRY_NUMBER] = sizeof(int64_t),
+                                                [ENTRY_REAL] = sizeof(double),
+                                                [ENTRY_STRING] = sizeof(uint32_t)};
+
 /* The bytes of the value at S, of which LEN are there; 0: it is none. */
 static size_t value_bytes(const char *s, size_t len)
 {
-    static const size_t bytes[ENTRY_TYPES] = {[ENTRY_NULL] = 0,
-                                              [ENTRY_BYTE] = 1,
-                                              [ENTRY_NUMBER] = sizeof(int64_t),
-                                              [ENTRY_REAL] = sizeof(double),
-                                              [ENTRY_STRING] = sizeof(uint32_t)};
     size_t type = len ? (unsigned char)*s : ENTRY_TYPES;
-    if (type >= ENTRY_TYPES || len - 1 < bytes[type])
+    if (type >= ENTRY_TYPES || len - 1 < fixed_bytes[type])
         return 0;
-    size_t whole = 1 + bytes[type] + (type == ENTRY_STRING ? get_u32(s + 1) : 0);
+    size_t whole = 1 + fixed_bytes[type] + (type == ENTRY_STRING ? get_u32(s + 1) : 0);
     return whole <= len ? whole : 0;
 }
 
@@ -112,6 +113,7 @@ ssize_t entry_parse(struct entry *ret, const char *bytes, size_t len)
     return at == ret->end ? (ssize_t)(ENTRY_HEAD_BYTES + rest) : -1;
 }
 
+/* entry_parse() has seen that all values are whole. */
 bool entry_next(struct entry *e, struct entry_value *ret)
 {
     *ret = (struct entry_value){.type = ENTRY_NULL};
@@ -120,7 +122,7 @@ bool entry_next(struct entry *e, struct entry_value *ret)
     const char *at = e->next + 1;
     ret->type = (unsigned char)*e->next;
     e->n--;
-    e->next += value_bytes(e->next, (size_t)(e->end - e->next));
+    e->next = at + fixed_bytes[ret->type];
     switch (ret->type) {
     case ENTRY_BYTE:
         ret->type = ENTRY_NUMBER;
@@ -134,7 +136,8 @@ bool entry_next(struct entry *e, struct entry_value *ret)
         break;
     case ENTRY_STRING:
         ret->len = get_u32(at);
-        ret->s = at + sizeof(uint32_t);
+        ret->s = e->next;
+        e->next += ret->len;
         break;
     case ENTRY_NULL:
     case ENTRY_TYPES:

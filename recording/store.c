@@ -43,10 +43,11 @@ static const char set_text[] = "INSERT INTO text (key, value) VALUES (?1, ?2) "
 static const char add_recent[] = "INSERT OR REPLACE INTO recent SELECT * FROM run WHERE start + "
                                  "wall > ? AND start + wall <= ? AND "
                                  "thread NOT IN (SELECT id FROM thread WHERE n_folded > 0)";
-/* Ids rise with time, but for a second or so. */
+/* Ids rise with time, but for the part of a thread's runs that is sent together. */
 static const char set_recent_since[] =
-    "INSERT OR REPLACE INTO meta VALUES ('recent_since_ns', max(?, coalesce((SELECT start FROM "
-    "recent ORDER BY id DESC LIMIT 1 OFFSET ?), 0)))";
+    "INSERT OR REPLACE INTO meta "
+    "VALUES ('recent_since_ns', max(?1, coalesce((SELECT start FROM recent ORDER BY id "
+    "LIMIT (SELECT count(*) > ?2 FROM recent) OFFSET (SELECT count(*) - ?2 FROM recent)), 0)))";
 static const char trim_recent[] =
     "DELETE FROM recent WHERE start + wall <= (SELECT value FROM meta "
     "WHERE key = 'recent_since_ns')";

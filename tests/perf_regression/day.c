@@ -30,6 +30,7 @@ enum {
     DEPTH = 12,
     MOST_RUNNERS = 64,
     JOB_TICKS = 5,
+    WAITING_BYTES = 1 << 16, /* as a pipe holds */
 };
 static const int64_t interval_ns = NS_PER_S / RATE_HZ;
 
@@ -39,6 +40,8 @@ struct day {
     int n_runners, n_stacks, hours;
     struct store *store; /* NULL: no file grows */
     struct growing *growing;
+    struct text waiting_entries;
+    int64_t store_cpu_ns; /* of what the file's own process does */
     stack_id stacks[MOST_STACKS];
     struct spot waiting;
     struct thread_timeline timelines[MOST_RUNNERS], waiter, job;
@@ -160,16 +163,38 @@ static void say_memory(const char *key)
 
 /* ---- the file ---- */
 
-static void take_entry(void *ctx, const char *bytes, size_t len)
+static void take_entry(struct day *d, const struct entry *entry)
+{
+    struct entry copy = *entry;
+    struct entry_value end;
+    if (copy.kind < ENTRY_STORE_LAST)
+        store_take(d->store, &copy);
+    else if (copy.kind == ENTRY_COMMIT && entry_next(&copy, &end))
+        store_commit(d->store, end.number);
+}
+
+/* As the file's own process does with what comes. */
+static void take_waiting(struct day *d)
+{
+    int64_t begun_ns = clock_cpu_ns();
+    struct entry entry;
+    ssize_t n;
+    for (size_t at = 0; at < d->waiting_entries.len; at += (size_t)n) {
+        n = entry_parse(&entry, d->waiting_entries.s + at, d->waiting_entries.len - at);
+        if (n <= 0)
+            abort();
+        take_entry(d, &entry);
+    }
+    text_clear(&d->waiting_entries);
+    d->store_cpu_ns += clock_cpu_ns() - begun_ns;
+}
+
+static void add_entry(void *ctx, const char *bytes, size_t len)
 {
     struct day *d = ctx;
-    struct entry entry;
-    struct entry_value end;
-    (void)entry_parse(&entry, bytes, len);
-    if (entry.kind < ENTRY_STORE_LAST)
-        store_take(d->store, &entry);
-    else if (entry.kind == ENTRY_COMMIT && entry_next(&entry, &end))
-        store_commit(d->store, end.number);
+    text_add_bytes(&d->waiting_entries, bytes, len);
+    if (d->waiting_entries.len >= WAITING_BYTES)
+        take_waiting(d);
 }
 
 static void start_file(struct day *d, const char *path)
@@ -180,13 +205,15 @@ static void start_file(struct day *d, const char *path)
     if (empty)
         (void)fclose(empty);
     d->store = store_open(path, STORE_WAL);
-    d->growing = growing_new(d->p, (struct sink_to){take_entry, d});
+    d->growing = growing_new(d->p, (struct sink_to){add_entry, d});
 }
 
 static void grow(struct day *d, int64_t now_ns)
 {
-    if (d->growing && now_ns % (GROWS_EVERY_S * (int64_t)NS_PER_S) == 0)
-        (void)growing_send(d->growing, now_ns, NULL, NULL);
+    if (!d->growing || now_ns % (GROWS_EVERY_S * (int64_t)NS_PER_S))
+        return;
+    (void)growing_send(d->growing, now_ns, NULL, NULL);
+    take_waiting(d);
 }
 
 static int end_file(struct day *d)
@@ -195,8 +222,11 @@ static int end_file(struct day *d)
     int64_t end_ns = profile_end_ns(d->p);
     (void)growing_send(d->growing, end_ns, NULL, NULL);
     growing_end(d->growing, end_ns);
+    take_waiting(d);
+    printf("store_cpu_share %.4f\n", (double)d->store_cpu_ns / (double)end_ns);
     int r = store_end(d->store, end_ns, &err);
     bool settled = store_settle(d->store);
+    text_release(&d->waiting_entries);
     growing_free(d->growing);
     store_free(d->store);
     return r || !settled;
