@@ -1,4 +1,5 @@
-/* A function that works itself (builtin_sorted, time_sleep, take_gil, gc_collect_main) is none.
+/* A function that works itself (builtin_sorted, time_sleep, take_gil, gc_collect_main) is none, nor
+ * is lru_cache's wrapper: it calls only for what is not in the cache.
  * Source: Objects/call.c, methodobject.c, descrobject.c, classobject.c, typeobject.c, genobject.c,
  * Python/ceval.c, pythonrun.c, import.c, Modules/main.c, _threadmodule.c of all CPython versions,
  * and the stacks of running programs. */
@@ -70,7 +71,6 @@ static const char *const functions[] = {
     "_PyObject_MakeTpCall",
     "_Py_HandlePending",
     "_Py_UnixMain",
-    "bounded_lru_cache_wrapper",
     "builtin___build_class__",
     "builtin___import__",
     "builtin_eval",
@@ -102,7 +102,6 @@ static const char *const functions[] = {
     "handle_signals",
     "import_find_and_load",
     "import_name",
-    "infinite_lru_cache_wrapper",
     "instancemethod_call",
     "lru_cache_call",
     "make_pending_calls",
@@ -125,7 +124,6 @@ static const char *const functions[] = {
     "thread_run",
     "type_call",
     "type_vectorcall",
-    "uncached_lru_cache_wrapper",
     "wrapper_call",
     "wrapperdescr_call",
     "wrapperdescr_raw_call",

@@ -155,7 +155,8 @@ def slots():
             lambda: s.worth,  #: getattr
             lambda: list(s),  #: list
             lambda: sorted([s, Slots()]),  #: sort
-            cached, functools.partial(recurse, 3),
+            lambda: cached(),  #: cached
+            functools.partial(recurse, 3),
             lambda: exec("(lambda: recurse(1))()", globals()),
             lambda: exec(compile("(lambda: recurse(1))()", FileName("/a/file.py"), "exec"),
                          globals()),

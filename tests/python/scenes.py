@@ -52,6 +52,7 @@ COLLECT = own("finalize_garbage", "handle_weakrefs", r"_?gc_collect\w*", r"colle
 DROP = r"_?Py_X?DECREF\w*", r"PyStackRef_X?CLOSE\w*"
 NATIVE = {
     "anext": own("async_gen_asend_(send|iternext)", "_PyAsyncGenASend_Send"),
+    "cached": own("bounded_lru_cache_wrapper"),
     "close": own("gen_close"),
     "collect": COLLECT + (r"note:\[gc\] " + COLLECT if sys.version_info >= (3, 7) else ""),
     "dealloc": own("subtype_dealloc", "_Py_Dealloc", *DROP),

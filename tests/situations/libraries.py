@@ -70,13 +70,22 @@ SLOW = {
     "likenesses": r"difflib compares in Python",
     "covered": r"coverage follows each line",
     "profiled": r"cProfile follows each call",
+    "members": r"Members of a zip file are read up to a place",
+    "timers": r"sched's cancel\(\) looks for its event among all",
+    "slices": r"Parts of bytes are copied",
+    "cached_calls": r"lru_cache calls the function behind it",
+    "choices": r"RandomState\.choice\(\) shuffles",
+    "views": r"networkx filters all nodes for a view of a subgraph",
+    "broken_links": r"traceback formats stacks",
+    "converters": r"iconv_open\(\) loads converters",
 }
 # By which rules, where it is not what main computes.
-SAID_BY = {"forks": "page_faults", "jax_shapes": "waits.*",
+SAID_BY = {"forks": "page_faults", "converters": "computes|page_faults", "jax_shapes": "waits.*",
            "torch_shapes": "waits.*"}
 # Where, if not in slow(): torch waits for the compiler in the module that it has made.
 PLACES = {"torch_shapes": (r"AsyncCompile\.wait|Future\.result",)}
-PLACE = (r"\b(slow|count|fill|write|parse|ask|add|add_up|quick) slow(_packages|_fallbacks)?\.py",)
+PLACE = (r"\b(slow|count|fill|write|parse|ask|add|add_up|quick|read|look_up|describe|fail) "
+         r"slow(_packages|_fallbacks|_again)?\.py",)
 # What else their way out costs.
 TWINS_SAY = ("gil", "gc", "page_faults", "uneven", "spinning")
 

@@ -110,6 +110,8 @@ START_TEST(what_is_known_to_be_slow_of_packages_is_told)
          "a validator that is kept"},
         {"step!app > draw!app > __random!libc.so.6", "random_r()"},
         {STEP "mean" LIB("statistics.py") " > _sum" LIB("statistics.py"), "fmean() adds floats"},
+        {STEP "bounded_lru_cache_wrapper!libpython3.11.so.1.0 > describe@/src/b.py:1:2",
+         "lru_cache calls the function behind it for 75% of its CPU time: it does so for what it"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_known(cases[i].stack, 3000, cases[i].words);
@@ -126,6 +128,9 @@ START_TEST(what_is_known_to_be_slow_of_native_code_is_told)
         {"step!app > find!app > "
          "std::_Hashtable<int>::_M_find_before_node!app|/usr/include/c++/12/a.h:3",
          "walks lists of its buckets for 75%"},
+        {"step!app > publish!app > "
+         "std::_Function_handler<void (int), act>::_M_manager!app|/usr/include/c++/12/b.h:3",
+         "objects are copied and destroyed for 75%"},
         {STEP "at::native::_local_scalar_dense_cuda!/opt/conda/lib/libtorch_cuda.so > "
               "cudaMemcpyAsync!/opt/conda/lib/libcudart.so.12 > cuMemcpyDtoHAsync_v2!libcuda.so.1",
          "PyTorch's item() waits for the GPU for 75%"},

@@ -6,6 +6,7 @@ usage: slow.py SECONDS [--twin] KIND
 import gc
 import sys
 
+import slow_again
 import slow_fallbacks
 import slow_packages
 from steady import Steady
@@ -588,7 +589,8 @@ def torch_shapes():
 def main():
     run = Steady()
     gc.set_threshold(200000)  # garbage is another culprit
-    slow, quick = {**vars(slow_packages), **vars(slow_fallbacks), **globals()}[sys.argv[-1]]()
+    slow, quick = {**vars(slow_packages), **vars(slow_fallbacks), **vars(slow_again),
+                   **globals()}[sys.argv[-1]]()
     step = quick if run.twin else slow
     run.ready()
     while run.goes_on():
