@@ -115,11 +115,14 @@ static struct distribution distribution_of(struct groups *g, const struct thread
     return d;
 }
 
-/* Fifteen points, and what chance makes of the samples of both. */
-static bool agree(double a, double b, const struct distribution *x, const struct distribution *y)
+/* Fifteen points, and what chance makes of the samples of both.  Of KIN the few samples of the one
+ * are compared with what the other mostly does. */
+static bool agree(double a, double b, const struct distribution *x, const struct distribution *y,
+                  bool kin)
 {
-    double p = (a + b) / 2;
-    double n = 1 / (double)(x->looks + 1) + 1 / (double)(y->looks + 1);
+    double looks[2] = {(double)(x->looks + 1), (double)(y->looks + 1)};
+    double p = kin ? (a * looks[0] + b * looks[1]) / (looks[0] + looks[1]) : (a + b) / 2;
+    double n = 1 / looks[0] + 1 / looks[1];
     return fabs(a - b) <= allowed_difference + fmax(x->sigmas, y->sigmas) * sqrt(p * (1 - p) * n);
 }
 
@@ -132,25 +135,25 @@ static double share_there(const struct distribution *x, size_t i, const struct d
     return *k < y->n && y->places[*k].node == x->places[i].node ? y->places[*k].share : 0;
 }
 
-static bool places_agree(const struct distribution *x, const struct distribution *y)
+static bool places_agree(const struct distribution *x, const struct distribution *y, bool kin)
 {
     size_t k = 0;
     for (size_t i = 0; i < x->n; i++) {
         double other = share_there(x, i, y, &k);
-        if (x->places[i].share >= compared_share && !agree(x->places[i].share, other, x, y))
+        if (x->places[i].share >= compared_share && !agree(x->places[i].share, other, x, y, kin))
             return false;
     }
     return true;
 }
 
-static bool alike(const struct distribution *x, const struct distribution *y)
+static bool alike(const struct distribution *x, const struct distribution *y, bool kin)
 {
     for (int kind = 0; kind < COUNTED_KINDS; kind++)
-        if (!agree(x->states[kind], y->states[kind], x, y))
+        if (!agree(x->states[kind], y->states[kind], x, y, kin))
             return false;
     if (x->takes_tasks && y->takes_tasks)
         return true;
-    return places_agree(x, y) && places_agree(y, x);
+    return places_agree(x, y, kin) && places_agree(y, x, kin);
 }
 
 /* The largest difference of a share, of X's places and of their states. */
@@ -380,9 +383,25 @@ static void join(struct thread_group *g, const struct thread_summary *s)
         tally_add_thread(&g->tally, s->thread);
 }
 
+/* Is S the main thread of a child of a process of G, or of its parent?  A process that starts
+ * others, of its name and with its stack, does mostly something else than they. */
+static bool is_kin(const struct groups *g, const struct thread_group *group,
+                   const struct thread_summary *s)
+{
+    process_id id = s->thread->process;
+    process_id parent = profile_see_process(g->p, id)->parent;
+    for (size_t i = 0; i < group->n && s->thread->main; i++) {
+        process_id other = group->threads[i]->thread->process;
+        if (other.ix == parent.ix || profile_see_process(g->p, other)->parent.ix == id.ix)
+            return true;
+    }
+    return false;
+}
+
 /* Idle threads need only the same pool: their counts say little of them. */
-static bool belongs(const struct thread_group *g, const struct distribution *of_group,
-                    const struct thread_summary *s, const struct distribution *of_thread)
+static bool belongs(const struct groups *all, const struct thread_group *g,
+                    const struct distribution *of_group, const struct thread_summary *s,
+                    const struct distribution *of_thread)
 {
     const struct thread_summary *first = g->threads[0];
     if (g->mixed || !str_eq(first->group, s->group) || g->idle != (s->pool_wait != NULL) ||
@@ -391,7 +410,7 @@ static bool belongs(const struct thread_group *g, const struct distribution *of_
         return false;
     if (g->idle)
         return str_eq(first->pool_wait, s->pool_wait);
-    return !of_thread || alike(of_group, of_thread);
+    return !of_thread || alike(of_group, of_thread, is_kin(all, g, s));
 }
 
 static void add_group(struct groups *g)
@@ -423,7 +442,7 @@ static size_t place_of(const struct groups *g, const struct thread_summary *s,
     size_t best = g->n;
     double least = 0;
     for (size_t i = 0; i < g->n; i++) {
-        if (!belongs(&g->items[i], &of_groups[i], s, of_thread))
+        if (!belongs(g, &g->items[i], &of_groups[i], s, of_thread))
             continue;
         double far = difference(of_thread, &of_groups[i]);
         if (best == g->n || far < least) {
@@ -439,7 +458,7 @@ static size_t place_of(const struct groups *g, const struct thread_summary *s,
 static size_t last_place_of(const struct groups *g, const struct thread_summary *s)
 {
     for (size_t i = g->n; i-- > 0;)
-        if (belongs(&g->items[i], NULL, s, NULL))
+        if (belongs(g, &g->items[i], NULL, s, NULL))
             return i;
     return g->n;
 }

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/minmax.h"
 #include "summary/group_times.h"
 #include "summary/known.h"
 #include "summary/polling.h"
@@ -169,16 +170,50 @@ bool returns_find(const struct judgement *s, struct thread_group *group, struct 
     return false;
 }
 
+static bool waits_inside(const struct judgement *s, const struct run *run)
+{
+    const struct shown_frame *frame =
+        call_tree_node(s->g->tree, call_tree_of(s->g->tree, run->at)).frame;
+    return run->state == RUN_BLOCKED && frame->call && str_starts(frame->call, "futex");
+}
+
+/* For how long of WHEN does THREAD wait for others of its process, of which one waits for a CPU? */
+static int64_t crowded_ns(const struct judgement *s, const struct profile_thread *thread,
+                          struct interval when)
+{
+    struct intervals waits = {.n = 0};
+    struct intervals crowd = {.n = 0};
+    for (size_t i = 0; i < s->g->summaries.n; i++) {
+        const struct profile_thread *t = s->g->summaries.threads[i].thread;
+        struct run_parts p = run_parts_of(t, &when, 1);
+        while (t->process.ix == thread->process.ix && run_parts_next(&p))
+            if (t == thread && waits_inside(s, p.run))
+                intervals_join(&waits, p.when);
+            else if (t != thread && p.run->state == RUN_RUNNABLE)
+                intervals_add(&crowd, p.when);
+    }
+    intervals_unite(&crowd);
+    int64_t ns = intervals_both_ns(&waits, &crowd);
+    intervals_release(&waits);
+    intervals_release(&crowd);
+    return ns;
+}
+
 /* Is GROUP, which works at a rate, away for far longer than else, of many times, and not for want
- * of a CPU?  Then a frame of a game, a turn of a control is late by that.  Who looks for something
- * again and again is late for nothing, and of several that share the work it is another's turn. */
+ * of a CPU, of its own or of those it waits for?  Then a frame of a game, a turn of a control is
+ * late by that.  Who looks for something again and again is late for nothing, and of several that
+ * share the work it is another's turn. */
 static bool is_late(const struct judgement *s, struct thread_group *group, const struct returns *r,
                     const struct stall *longest)
 {
     enum { LEAST_TURNS = 100, TIMES = 10 };
+    int64_t least_ns = max_i64(PAUSE_NS, TIMES * r->away_ns);
     int64_t ns = stall_ns(longest) - longest->runqueue_ns;
-    return group->n == 1 && r->sleeps && r->n >= LEAST_TURNS && ns >= PAUSE_NS &&
-           ns >= TIMES * r->away_ns && !polling_at(s, group, r->path.node).asked;
+    if (group->n > 1 || !r->sleeps || r->n < LEAST_TURNS || ns < least_ns)
+        return false;
+    ns -= crowded_ns(s, group->threads[0]->thread,
+                     (struct interval){longest->start_ns, longest->end_ns});
+    return ns >= least_ns && !polling_at(s, group, r->path.node).asked;
 }
 
 /* Of the LONGEST time away, in which a thread is DOING. */

@@ -223,6 +223,37 @@ START_TEST(a_pause_between_rests_is_told)
 }
 END_TEST
 
+/* What the worker lacks is a CPU, and nothing of the program's. */
+START_TEST(a_late_turn_is_told_unless_whom_it_waits_for_has_no_cpu)
+{
+    enum { TURNS = 120, TURN_MS = 17, LATE_MS = 120 };
+    static const char rests[] = "main!game > clock_nanosleep [blocked]";
+    static const char idles[] = "work!game > read pipe [blocked]";
+    for (int crowd = 0; crowd < 2; crowd++) {
+        b = builder_start(PID, "game");
+        lead = builder_thread(&b, PID, NULL);
+        refresh = builder_thread(&b, REFRESH, "worker");
+        for (int i = 0; i < TURNS; i++) {
+            builder_run(&b, lead, rests, TURN_MS - 2, 0);
+            builder_run(&b, lead, "main!game > draw!game", 2, 2);
+            builder_run(&b, refresh, idles, TURN_MS, 0);
+            if (i != TURNS / 2)
+                continue;
+            builder_run(&b, lead, "main!game > draw!game > pthread_cond_wait > futex [blocked]",
+                        LATE_MS, 0);
+            if (crowd)
+                builder_runnable(&b, refresh, "work!game > decode!game", LATE_MS);
+            else
+                builder_run(&b, refresh, "work!game > decode!game", LATE_MS, LATE_MS);
+        }
+        builder_run(&b, lead, rests, 10, 0);
+        judge(TURNS * TURN_MS + LATE_MS + 10L);
+        ck_assert_int_eq(is_said("main stalls between its waits. Longest stall: 122 ms"), !crowd);
+        teardown();
+    }
+}
+END_TEST
+
 START_TEST(a_short_pause_of_an_event_loop_is_told)
 {
     static const char polls[] = "_run_once@/usr/lib/python3.11/asyncio/base_events.py:1:2 > "
@@ -408,6 +439,7 @@ CHECK_MAIN("findings_stalls", 20, a_pause_of_the_collector_is_told_with_what_hel
            who_ran_does_not_wait, who_waits_for_a_program_that_it_started_is_no_server,
            one_pause_among_unseen_requests_is_told, a_stall_has_the_meaning_of_its_wait,
            what_a_request_stalls_in_is_told, a_pause_between_rests_is_told,
+           a_late_turn_is_told_unless_whom_it_waits_for_has_no_cpu,
            a_short_pause_of_an_event_loop_is_told, one_of_several_loops_stalls,
            who_holds_what_a_request_waits_for_is_told, a_server_stalls_for_the_gil_of_who_computes,
            a_server_with_short_requests_does_not_stall, who_waits_for_clients_serves,

@@ -431,6 +431,31 @@ START_TEST(alike_processes_are_one_group)
 END_TEST
 
 /* A group has sums of all places: 100,000 threads with a name each must not take all memory. */
+/* The kids end after a sample or two, each in a place of its own: by chance their parent's. */
+START_TEST(a_parent_is_not_alike_its_short_lived_children)
+{
+    enum { KIDS = 20 };
+    for (int kin = 0; kin < 2; kin++) {
+        b = builder_start(10, "python3");
+        process_id parent = b.process;
+        thread_id t = builder_thread(&b, 10, NULL);
+        for (int i = 0; i < 50; i++) {
+            builder_run(&b, t, "main!app > read pipe [blocked]", 18, 0);
+            builder_run(&b, t, "main!app > fork!app", 2, 2);
+        }
+        for (pid_t pid = 11; pid < 11 + KIDS; pid++) {
+            builder_process(&b, pid, "python3", NULL);
+            profile_get_process(b.p, b.process)->parent = kin ? parent : (process_id){0};
+            t = builder_thread(&b, pid, NULL);
+            builder_run(&b, t, pid % 2 ? "main!app > close!app" : "main!app > detach!app", 10, 10);
+        }
+        (void)grouped(1000);
+        ck_assert_uint_eq(g.items[0].n, kin ? 1U : 1U + KIDS);
+        teardown();
+    }
+}
+END_TEST
+
 START_TEST(threads_beyond_the_last_group_are_one)
 {
     b = builder_start(10, "app");
@@ -477,4 +502,5 @@ CHECK_MAIN("groups", 20, a_thread_by_itself_has_its_own_times, alike_threads_are
            who_asks_its_child_launches_nobody, ranks_are_grouped_and_named,
            processes_without_a_rank_are_called_by_their_pids,
            a_rank_is_who_has_it_from_its_launcher, a_parent_hands_ranks_on,
-           alike_processes_are_one_group, threads_beyond_the_last_group_are_one)
+           alike_processes_are_one_group, a_parent_is_not_alike_its_short_lived_children,
+           threads_beyond_the_last_group_are_one)
