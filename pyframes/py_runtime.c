@@ -276,6 +276,13 @@ static void note_result(struct runtime_search *s, int result, const struct err *
         s->err = *err;
 }
 
+/* Is ADDR no longer the target's?  It has ended, or runs another program, while it was read. */
+static bool is_gone(struct mem *mem, uint64_t addr)
+{
+    uint8_t byte;
+    return mem_read(mem, addr, &byte, sizeof byte) < 0;
+}
+
 /* Tries the runtime at ADDR of module M. */
 static void try_runtime(struct runtime_search *s, struct module *m, uint64_t addr)
 {
@@ -286,6 +293,7 @@ static void try_runtime(struct runtime_search *s, struct module *m, uint64_t add
     rt->module_end = m->end;
     rt->embedded = !py_is_interpreter_name(m->name);
     int r = describe(s, m, rt, &err);
+    r = r == -ENOTSUP && is_gone(s->mem, addr) ? -EAGAIN : r;
     note_result(s, r, &err);
     if (r == 0 && !s->found)
         s->found = rt;
