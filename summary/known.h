@@ -67,6 +67,7 @@ enum known_act {
     DOES_RUN_CELL,       /* runs what the user typed, in a loop that has nothing else to do */
     DOES_COMMIT,         /* ends a transaction of a database that lies in files */
     DOES_DRAIN,          /* of a task: waits for a peer to read what was sent */
+    DOES_SEND_TASKS,     /* pickles those of a pool */
     DOES_BE_INLINED,     /* is so small that a compiler inlines it, if it optimises */
     DOES_KINDS,
 };
@@ -97,9 +98,8 @@ struct known_row {
     /* The names of a pool's threads, of those of a library of workers, of the loop, of threads in
      * nothing but such glue; NULL: none. */
     const char *pool, *workers, *loop, *glue;
-    /* enum spin_kind, twice; futex_kind; asked, twice */
-    int spin, yields, futex, sleeps, asks;
-    unsigned within, does; /* 1 << enum spin_kind; 1 << enum known_act */
+    int spin, yields, futex, sleeps, asks; /* enum spin_kind, twice; futex_kind; asked, twice */
+    unsigned within, does;                 /* 1 << enum spin_kind; 1 << enum known_act */
     /* Of slow code: what comes before its share of the time, what behind it (also an allocator's),
      * the end of a file that says that it is for something else, from which share on it is told. */
     const char *slow, *remedy, *unless;

@@ -60,6 +60,7 @@ static const char *const act_names[DOES_KINDS] = {
     [DOES_RUN_CELL] = "run-cell",
     [DOES_COMMIT] = "commit",
     [DOES_DRAIN] = "drain",
+    [DOES_SEND_TASKS] = "send-tasks",
     [DOES_BE_INLINED] = "be-inlined",
 };
 

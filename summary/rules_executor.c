@@ -72,4 +72,6 @@ void tell_executor(const struct judgement *s, struct finding *f, struct text *wo
         text_add(words, ": none was free.");
     add_threads(e, words);
     task_add_loop(s, f->group, words);
+    text_add(words, " A larger executor (max_workers=), or one of its own for what takes long, "
+                    "lets the others go on.");
 }

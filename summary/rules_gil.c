@@ -106,6 +106,11 @@ static bool is_own_native(const struct call_tree *t, uint32_t node)
            call_tree_node(t, node).frame->kind == SHOWN_NATIVE;
 }
 
+static bool is_python(const struct call_tree *t, uint32_t node)
+{
+    return call_tree_node(t, node).frame->kind == SHOWN_PYTHON;
+}
+
 /* Tells of those with most of HELD, as many as it takes to explain most of the wait. */
 static void add_holders(const struct judgement *s, const struct thread_group *waiting,
                         int64_t *held, int64_t all, struct text *words, struct finding *f)
@@ -113,6 +118,7 @@ static void add_holders(const struct judgement *s, const struct thread_group *wa
     enum { MOST_NAMED = 3 };
     const struct thread_group *group;
     int64_t named = 0;
+    bool alone = false; /* one thread has it */
     struct tally t;
     struct call_path path;
     struct intervals waits = gil_waits(s, waiting);
@@ -123,6 +129,7 @@ static void add_holders(const struct judgement *s, const struct thread_group *wa
                   share_of(held[group - s->g->items], all) < named_share))
             break;
         struct text noun = {0};
+        alone = i == 0 && group->n_threads == 1;
         int64_t ns = take_alike(s, group, held, &waits, &t, &noun);
         text_addf(words, i ? ", %s " : " %s held it ", noun.s);
         add_percent(words, share_of(ns, all));
@@ -138,6 +145,9 @@ static void add_holders(const struct judgement *s, const struct thread_group *wa
             text_add(words,
                      ". Native code that uses no object of Python's can release it: "
                      "Py_BEGIN_ALLOW_THREADS, Cython's nogil, ctypes.CDLL in place of PyDLL");
+        else if (alone && 2 * path.ns >= t.all_ns && is_python(s->g->tree, path.node))
+            text_add(words, ". Python code keeps it for 5 ms at a time: sys.setswitchinterval() "
+                            "lowers that; in another process it has a GIL of its own");
         call_path_release(&path);
     }
     text_add(words, ".");

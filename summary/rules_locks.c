@@ -12,6 +12,15 @@ static bool is_arena_wait(const struct call_tree *t, uint32_t node)
            frame_is_malloc(call_tree_node(t, call_tree_node(t, node).parent).frame);
 }
 
+/* Says so where GROUP's thread waits in a signal handler for what that interrupted. */
+static void add_last_handler(const struct judgement *s, const struct thread_group *group,
+                             struct text *words)
+{
+    const struct run *last = groups_last_run(group);
+    if (last)
+        add_handler_lock(s, last, words);
+}
+
 struct arena_facts {
     uint32_t node; /* the heaviest wait */
     double share;  /* of the time: in such waits */
@@ -54,6 +63,7 @@ void tell_malloc_arena(const struct judgement *s, struct finding *f, struct text
     if (most)
         text_addf(words, " MALLOC_ARENA_MAX is %.*s; unset it for more arenas.",
                   (int)(len < 8 ? len : 8), most);
+    add_last_handler(s, group, words);
     call_path_release(&path);
 }
 
@@ -166,5 +176,6 @@ void tell_libc_lock(const struct judgement *s, struct finding *f, struct text *w
     add_percent(words, share_of(lock->ns, lock->inside_ns));
     text_add(words, " of that waiting for its lock, which all threads share.");
     add_others_inside(s, group, lock->best, words);
+    add_last_handler(s, group, words);
     call_path_release(&path);
 }

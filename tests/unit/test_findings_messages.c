@@ -40,7 +40,8 @@ START_TEST(what_passing_data_costs_is_told)
     assert_told(0, "messages",
                 "Passing data between processes takes 75% of the CPU time, while 10 (app) is 100% "
                 "in main a.py:9. Most of it is in 10's tasks, in ForkingPickler.dumps "
-                "reduction.py:2. Send less per message, or share memory.");
+                "reduction.py:2. Send less per message, or share memory. A task that is a method "
+                "takes its object along: initializer= gives it to each process once.");
     teardown();
 }
 END_TEST

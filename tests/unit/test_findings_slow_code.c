@@ -110,6 +110,8 @@ START_TEST(what_is_known_to_be_slow_of_packages_is_told)
          "a validator that is kept"},
         {"step!app > draw!app > __random!libc.so.6", "random_r()"},
         {STEP "mean" LIB("statistics.py") " > _sum" LIB("statistics.py"), "fmean() adds floats"},
+        {STEP "sniff" LIB("csv.py") " > sre_ucs1_match!libpython3.11.so.1.0",
+         "csv.Sniffer guesses a dialect for 75%"},
         {STEP "bounded_lru_cache_wrapper!libpython3.11.so.1.0 > describe@/src/b.py:1:2",
          "lru_cache calls the function behind it for 75% of its CPU time: it does so for what it"},
     };
@@ -128,6 +130,12 @@ START_TEST(what_is_known_to_be_slow_of_native_code_is_told)
         {"step!app > find!app > "
          "std::_Hashtable<int>::_M_find_before_node!app|/usr/include/c++/12/a.h:3",
          "walks lists of its buckets for 75%"},
+        {"step!app > turn!app > std::_Hashtable<int, int>::clear!app|/usr/include/c++/12/a.h:3 > "
+         "memset!libc.so.6",
+         "buckets, which stay as many as there ever were"},
+        {"step!app > append!app > std::vector<int>::reserve!app|/usr/include/c++/12/vector.tcc:9",
+         "it takes away the doubling: reserve once for all"},
+        {"step!app > keep!app > malloc_trim!libc.so.6", "a call now and then is enough"},
         {"step!app > publish!app > "
          "std::_Function_handler<void (int), act>::_M_manager!app|/usr/include/c++/12/b.h:3",
          "objects are copied and destroyed for 75%"},

@@ -339,7 +339,29 @@ START_TEST(many_may_wait_for_children_that_do_nothing)
 }
 END_TEST
 
-CHECK_MAIN("findings_standstill", 20, a_pool_whose_tasks_wait_for_it_is_told,
+/* Another thread goes on, so that nobody is stuck. */
+START_TEST(a_handler_that_interrupted_malloc_is_told)
+{
+    b = builder_start(10, "crawler");
+    lead = builder_thread(&b, 10, NULL);
+    thread_id timer = builder_thread(&b, 11, "timer");
+    builder_run(&b, lead,
+                "crawl!app > malloc!libc.so.6 > _int_malloc!libc.so.6 > __restore_rt!libc.so.6 > "
+                "report!app > malloc!libc.so.6 > __lll_lock_wait_private!libc.so.6 > futex "
+                "[blocked]",
+                4000, 0);
+    for (int i = 0; i < 400; i++)
+        builder_run(&b, timer, "tick!app > clock_nanosleep [blocked]", 10, 0);
+    judge(4000);
+    assert_told(0, "malloc_arena",
+                "for a malloc arena's lock, in report, called from crawl. It is in a signal "
+                "handler, which interrupted what has this lock");
+    teardown();
+}
+END_TEST
+
+CHECK_MAIN("findings_standstill", 20, a_handler_that_interrupted_malloc_is_told,
+           a_pool_whose_tasks_wait_for_it_is_told,
            who_only_waits_for_children_does_not_hide_one_that_works,
            who_waits_for_another_machine_waits_for_no_child,
            many_may_wait_for_children_that_do_nothing, who_all_wait_for_work_are_not_stuck,

@@ -344,7 +344,8 @@ START_TEST(alike_processes_are_judged_one_by_one)
                 "There are 3 executor threads: 38 tasks waited for a free one. They are 100% "
                 "in table a.py:41 > clock_nanosleep. 10 (python3) runs their event loop "
                 "and is idle 100% of its time. wallspy dump -p 10 shows what all tasks wait for. "
-                "30 (python3) lacks a free thread, too.");
+                "A larger executor (max_workers=), or one of its own for what takes long, lets the "
+                "others go on. 30 (python3) lacks a free thread, too.");
     assert_told(1, "tasks_wait", "30 of 40 asyncio tasks waited for one semaphore");
     assert_told(1, "tasks_wait", "20 (python3) runs their event loop");
     teardown();
