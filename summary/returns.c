@@ -174,7 +174,7 @@ static bool waits_inside(const struct judgement *s, const struct run *run)
 {
     const struct shown_frame *frame =
         call_tree_node(s->g->tree, call_tree_of(s->g->tree, run->at)).frame;
-    return run->state == RUN_BLOCKED && frame->call && str_starts(frame->call, "futex");
+    return run->state == RUN_BLOCKED && frame && frame->call && str_starts(frame->call, "futex");
 }
 
 /* For how long of WHEN does THREAD wait for others of its process, of which one waits for a CPU? */

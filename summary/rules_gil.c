@@ -108,7 +108,7 @@ static bool is_own_native(const struct call_tree *t, uint32_t node)
 
 static bool is_python(const struct call_tree *t, uint32_t node)
 {
-    return call_tree_node(t, node).frame->kind == SHOWN_PYTHON;
+    return node && call_tree_node(t, node).frame->kind == SHOWN_PYTHON;
 }
 
 /* Tells of those with most of HELD, as many as it takes to explain most of the wait. */

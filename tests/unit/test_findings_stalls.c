@@ -239,8 +239,9 @@ START_TEST(a_late_turn_is_told_unless_whom_it_waits_for_has_no_cpu)
             builder_run(&b, refresh, idles, TURN_MS, 0);
             if (i != TURNS / 2)
                 continue;
+            builder_run(&b, lead, NULL, 10, 0); /* one that had no stack */
             builder_run(&b, lead, "main!game > draw!game > pthread_cond_wait > futex [blocked]",
-                        LATE_MS, 0);
+                        LATE_MS - 10, 0);
             if (crowd)
                 builder_runnable(&b, refresh, "work!game > decode!game", LATE_MS);
             else
