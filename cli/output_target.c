@@ -200,17 +200,29 @@ static int check_existing(struct output_target *t, struct err *err)
     return 0;
 }
 
-/* A file that has the temporary name already is left from a killed run.  The mode is no wider than
- * that of the file to be replaced; it stays private until it gets that file's own mode. */
+/* The mode of what is to replace PATH is no wider than that of the file there; it stays private
+ * until it gets that file's own. */
+static mode_t mode_of_new(const char *path)
+{
+    unsigned older = ACCESSPERMS;
+    return output_is_own_file(path, &older) ? 0600 : (0666 & older) | 0600;
+}
+
+void output_open_up(int fd, const char *path)
+{
+    mode_t mask = umask(0);
+    (void)umask(mask);
+    (void)!fchmod(fd, mode_of_new(path) & ~mask);
+}
+
+/* A file that has the temporary name already is left from a killed run. */
 int output_create_temporary(const char *path, char **ret_name)
 {
     const char *base = path_base(path);
-    unsigned older = ACCESSPERMS;
     *ret_name =
         xasprintf("%.*s.%.*s.%d.tmp", (int)(base - path), path, MAX_BASE_BYTES, base, getpid());
     (void)unlink(*ret_name);
-    mode_t mode = output_is_own_file(path, &older) ? 0600 : (0666 & older) | 0600;
-    int fd = open(*ret_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    int fd = open(*ret_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_of_new(path));
     return fd < 0 ? -errno : fd;
 }
 

@@ -26,6 +26,9 @@ void output_target_release(struct output_target *t);
 /* Creates the hidden temporary file that is to replace PATH.  *RET_NAME is its name, which
  * the caller frees, also after an error.  Returns its descriptor or a negative errno. */
 int output_create_temporary(const char *path, char **ret_name);
+/* Gives FD, a file that was private while it grew, the mode that such a temporary file has; on a
+ * file system without modes it stays as it is. */
+void output_open_up(int fd, const char *path);
 /* Is PATH a regular file of the user's, who under sudo is SUDO_UID too?  *RET_MODE: its mode; also
  * written if the file is another user's. */
 bool output_is_own_file(const char *path, unsigned *ret_mode);

@@ -198,6 +198,7 @@ static void publish(struct writer *w)
     bool kept = false;
     (void)fstat(w->fd, &st);
     remove_followers(w->target.path);
+    output_open_up(w->fd, w->target.path);
     int error = output_publish(&w->target, w->part, w->fd, &kept, &err);
     if (error == 0)
         answer(w, SINK_DONE, st.st_size, 0, "");

@@ -230,11 +230,23 @@ class Grows(GrowingTest):
                      "once.wallspy", "--", "sh", "-c", script])
         self.assertEqual(done.code, 0, done.stderr)
         self.assertIn("the recording grows in grown.wallspy.part", done.stderr)
+        modes = [os.stat(f"{name}.wallspy").st_mode for name in ("grown", "once")]
+        self.assertEqual(modes[0], modes[1])
         for name in "grown", "once":
             done = call([programs["wallspy"], "export", f"{name}.wallspy", "-o", f"{name}.json"])
             self.assertEqual(done.code, 0, done.stderr)
         self.assertEqual(pathlib.Path("grown.json").read_bytes(),
                          pathlib.Path("once.json").read_bytes())
+
+    def test_others_may_read_it_unless_it_was_private(self):
+        mask = os.umask(0o022)
+        self.addCleanup(os.umask, mask)
+        for before, after in (None, 0o644), (0o600, 0o600):
+            if before:
+                os.chmod("run.wallspy", before)
+            done = call([programs["wallspy"], "-o", "run.wallspy", "--", "sleep", "0.3"])
+            self.assertEqual(done.code, 0, done.stderr)
+            self.assertEqual(os.stat("run.wallspy").st_mode & 0o777, after)
 
     def test_a_reader_keeps_what_it_reads(self):
         """One that is in the middle of it at the end: others have a whole file all the same."""
