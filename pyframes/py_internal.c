@@ -1,5 +1,5 @@
 /* A function that works itself (builtin_sorted, time_sleep, take_gil, gc_collect_main) is none, nor
- * is lru_cache's wrapper: it calls only for what is not in the cache.
+ * is lru_cache's wrapper: it calls its function at a miss alone.
  * Source: Objects/call.c, methodobject.c, descrobject.c, classobject.c, typeobject.c, genobject.c,
  * Python/ceval.c, pythonrun.c, import.c, Modules/main.c, _threadmodule.c of all CPython versions,
  * and the stacks of running programs. */

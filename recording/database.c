@@ -17,7 +17,7 @@ enum {
     MOST_TEXT_BYTES = 1 << 24,
     MOST_SQL_BYTES = 1 << 20,
     MOST_COLUMNS = 200,
-    OPEN_FLAGS = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, /* one thread alone has each */
+    OPEN_FLAGS = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, /* one thread uses it */
     MOST_READER_MS = 2000, /* that who reads a growing file is waited for, or who writes it */
 };
 static const int64_t most_bytes_in_memory = INT64_C(1) << 40;

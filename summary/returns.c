@@ -185,8 +185,9 @@ static int64_t crowded_ns(const struct judgement *s, const struct profile_thread
     struct intervals crowd = {.n = 0};
     for (size_t i = 0; i < s->g->summaries.n; i++) {
         const struct profile_thread *t = s->g->summaries.threads[i].thread;
-        struct run_parts p = run_parts_of(t, &when, 1);
-        while (t->process.ix == thread->process.ix && run_parts_next(&p))
+        if (t->process.ix != thread->process.ix)
+            continue;
+        for (struct run_parts p = run_parts_of(t, &when, 1); run_parts_next(&p);)
             if (t == thread && waits_inside(s, p.run))
                 intervals_join(&waits, p.when);
             else if (t != thread && p.run->state == RUN_RUNNABLE)

@@ -146,8 +146,9 @@ static void add_holders(const struct judgement *s, const struct thread_group *wa
                      ". Native code that uses no object of Python's can release it: "
                      "Py_BEGIN_ALLOW_THREADS, Cython's nogil, ctypes.CDLL in place of PyDLL");
         else if (alone && 2 * path.ns >= t.all_ns && is_python(s->g->tree, path.node))
-            text_add(words, ". Python code keeps it for 5 ms at a time: sys.setswitchinterval() "
-                            "lowers that; in another process it has a GIL of its own");
+            text_add(words, ". Python code keeps it for 5 ms at a time, unless "
+                            "sys.setswitchinterval() set less; in another process it has a GIL of "
+                            "its own");
         call_path_release(&path);
     }
     text_add(words, ".");

@@ -73,7 +73,7 @@ SLOW = {
     "members": r"Members of a zip file are read up to a place",
     "timers": r"sched's cancel\(\) looks for its event among all",
     "slices": r"Parts of bytes are copied",
-    "cached_calls": r"lru_cache calls the function behind it",
+    "cached_calls": r"lru_cache calls its function",
     "choices": r"RandomState\.choice\(\) shuffles",
     "views": r"networkx filters all nodes for a view of a subgraph",
     "broken_links": r"traceback formats stacks",

@@ -113,7 +113,7 @@ START_TEST(what_is_known_to_be_slow_of_packages_is_told)
         {STEP "sniff" LIB("csv.py") " > sre_ucs1_match!libpython3.11.so.1.0",
          "csv.Sniffer guesses a dialect for 75%"},
         {STEP "bounded_lru_cache_wrapper!libpython3.11.so.1.0 > describe@/src/b.py:1:2",
-         "lru_cache calls the function behind it for 75% of its CPU time: it does so for what it"},
+         "lru_cache calls its function for 75% of its CPU time: it does so for what is not in"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_known(cases[i].stack, 3000, cases[i].words);
@@ -134,7 +134,7 @@ START_TEST(what_is_known_to_be_slow_of_native_code_is_told)
          "memset!libc.so.6",
          "buckets, which stay as many as there ever were"},
         {"step!app > append!app > std::vector<int>::reserve!app|/usr/include/c++/12/vector.tcc:9",
-         "it takes away the doubling: reserve once for all"},
+         "takes away the doubling: reserve once for all"},
         {"step!app > keep!app > malloc_trim!libc.so.6", "a call now and then is enough"},
         {"step!app > publish!app > "
          "std::_Function_handler<void (int), act>::_M_manager!app|/usr/include/c++/12/b.h:3",
