@@ -171,6 +171,12 @@ int thread_read_syscall(struct sampler *s, struct thread *t, struct syscall_stat
     return r;
 }
 
+bool thread_is_awake(struct sampler *s, struct thread *t)
+{
+    struct syscall_state view;
+    return thread_read_syscall(s, t, &view) == 0 && view.view == SYSCALL_RUNNING;
+}
+
 char thread_read_state(struct sampler *s, struct thread *t)
 {
     struct task_stat stat;

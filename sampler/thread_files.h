@@ -48,6 +48,9 @@ bool thread_read_faults(const struct thread *t, uint64_t *ret);
 /* Reads in which system call T is, and its sp and pc.  0; -ESRCH: T is gone; -EAGAIN: the file is
  * slow, and is left alone for now; another negative errno. */
 int thread_read_syscall(struct sampler *s, struct thread *t, struct syscall_state *ret);
+/* Does T run, or wait for a CPU?  Of such a thread its call is cheaper to read than its stat
+ * (fs/proc/base.c, proc_pid_syscall()).  False, too, where it cannot be read. */
+bool thread_is_awake(struct sampler *s, struct thread *t);
 /* T's state as of its stat, 'R' for instance.  0: unknown. */
 char thread_read_state(struct sampler *s, struct thread *t);
 /* Reads T's name and kind anew.  Returns T's state as thread_read_state() does; 0: it has ended, or

@@ -53,7 +53,7 @@ static bool stop_tells(const struct sampler *s, const struct thread *t)
  * as long as it sleeps; the next tick finds it asleep. */
 static bool leave_waiting(struct sampler *s, struct thread *t, int64_t now_ns)
 {
-    return waiters_leave(s, t) && (thread_read_state(s, t) != 'R' || capture_waiting(s, t, now_ns));
+    return waiters_leave(s, t) && (!thread_is_awake(s, t) || capture_waiting(s, t, now_ns));
 }
 
 /* T runs or waits for a CPU. */

@@ -60,7 +60,7 @@ bool waiters_still(struct sampler *s, struct thread *t)
     if (s->tick_ns - t->wait_seen_ns < LOOK_AGAIN_NS)
         return true;
     t->wait_seen_ns = s->tick_ns;
-    return thread_read_state(s, t) == 'R' && on_cpu_state(s, t) == THREAD_RUNNABLE;
+    return thread_is_awake(s, t) && on_cpu_state(s, t) == THREAD_RUNNABLE;
 }
 
 void waiters_moved(struct thread *t)

@@ -35,16 +35,16 @@ static void set_up(void)
         thread.fds[i] = -1;
     thread.fds[FILE_SCHEDSTAT] = memfd_create("schedstat", MFD_CLOEXEC);
     thread.fds[FILE_SCHED] = memfd_create("sched", MFD_CLOEXEC);
-    thread.fds[FILE_STAT] = memfd_create("stat", MFD_CLOEXEC);
+    thread.fds[FILE_SYSCALL] = memfd_create("syscall", MFD_CLOEXEC);
     ck_assert(thread.fds[FILE_SCHEDSTAT] >= 0 && thread.fds[FILE_SCHED] >= 0 &&
-              thread.fds[FILE_STAT] >= 0);
+              thread.fds[FILE_SYSCALL] >= 0);
 }
 
 static void tear_down(void)
 {
     close(thread.fds[FILE_SCHEDSTAT]);
     close(thread.fds[FILE_SCHED]);
-    close(thread.fds[FILE_STAT]);
+    close(thread.fds[FILE_SYSCALL]);
     sampler_free(sampler);
 }
 
@@ -73,16 +73,11 @@ static void kernel_says(uint64_t run_ns, int ahead, uint64_t since_ns)
     thread.sched = (struct schedstat){.run_ns = run_ns, .runs = RUNS};
 }
 
-/* And its state is STATE, in proc_pid_stat(5). */
-static void kernel_says_state(char state)
+/* And it is AWAKE, or sleeps in a call (proc_pid_syscall(5)). */
+static void kernel_says_awake(bool awake)
 {
-    char text[256];
-    (void)snprintf(
-        text, sizeof text,
-        "7 (burn) %c 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 5 0 0 0 0 0 0 0 0 0 0 0 0 0 0 "
-        "0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n",
-        state);
-    write_file(thread.fds[FILE_STAT], text);
+    write_file(thread.fds[FILE_SYSCALL],
+               awake ? "running\n" : "35 0x0 0x0 0x0 0x0 0x0 0x0 0x7ffc0 0x401000\n");
 }
 
 static enum thread_state state(void)
@@ -186,7 +181,7 @@ START_TEST(a_wait_is_looked_at_again_after_a_while)
     kernel_says(RUN_NS, 0, 0);
     ck_assert_int_eq(state(), THREAD_RUNNABLE);
     sampler->tick_ns = thread.wait_seen_ns = NS_PER_S;
-    kernel_says_state('R');
+    kernel_says_awake(true);
     kernel_says(RUN_NS, 1, 0);
     ck_assert(waiters_still(sampler, &thread));
     sampler->tick_ns += NS_PER_S / 10;
@@ -201,10 +196,10 @@ START_TEST(who_sleeps_waits_for_no_cpu)
     set_up();
     kernel_says(RUN_NS, 0, 0);
     sampler->tick_ns = NS_PER_S;
-    kernel_says_state('R');
+    kernel_says_awake(true);
     ck_assert(waiters_still(sampler, &thread));
     sampler->tick_ns += NS_PER_S / 10;
-    kernel_says_state('S');
+    kernel_says_awake(false);
     ck_assert(!waiters_still(sampler, &thread));
     tear_down();
 }
