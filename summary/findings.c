@@ -404,20 +404,29 @@ static void judge_all(const struct judgement *s, struct findings *f)
     }
 }
 
-/* All that apply are told: dump and `report --thread` show others than those that are printed. */
+static void tell(const struct judgement *s, const struct rule *rule, struct finding *f)
+{
+    struct judgement its = judgement_of(s, f);
+    struct text words = {0};
+    rule->tell(&its, f, &words);
+    f->words = words.s;
+    if (f->others.n)
+        tell_others(f, rule->alike);
+    release_facts(rule, f);
+}
+
+/* The printed ones in their order, then all others that apply: dump and `report --thread` show
+ * some of these alone. */
 static void tell_all(const struct judgement *s, struct findings *f)
 {
+    for (size_t k = 0; k < f->n_printed; k++) {
+        size_t i = (size_t)(f->printed[k] - f->items);
+        tell(s, &rules[i], &f->items[i]);
+    }
     for (size_t i = 0; i < N_RULES; i++) {
-        struct finding *item = &f->items[i];
-        struct judgement its = judgement_of(s, item);
-        struct text words = {0};
-        if (!item->applies)
-            continue;
-        rules[i].tell(&its, item, &words);
-        item->words = words.s;
-        if (item->others.n)
-            tell_others(item, rules[i].alike);
-        release_facts(&rules[i], item);
+        *s->told = (struct slow_told){.n = 0};
+        if (f->items[i].applies && !f->items[i].words)
+            tell(s, &rules[i], &f->items[i]);
     }
     if (f->n_printed)
         tell_what_ends(f, &f->items[f->printed[0] - f->items]);
@@ -436,6 +445,8 @@ void findings_init(struct findings *f, const struct groups *g)
     struct slow_code slow;
     slow_code_init(&slow, g->v);
     s.slow = &slow;
+    struct slow_told told = {.n = 0};
+    s.told = &told;
     struct facts facts;
     facts_init(&facts, &s);
     s.facts = &facts;

@@ -8,7 +8,8 @@
 #include "summary/wait_class.h"
 
 struct slow_code; /* slow_code.h */
-struct facts;     /* group_facts.h */
+struct slow_told;
+struct facts; /* group_facts.h */
 /* Of its group's time: what takes less is not worth a sentence.  One for all rules: which of their
  * findings are printed the ranking decides, by seconds. */
 static const double worth_telling = 0.1;
@@ -18,6 +19,7 @@ struct judgement {
     const struct profile *p;
     struct holders *holders;
     const struct slow_code *slow;
+    struct slow_told *told; /* by the findings that stand before the one that is told */
     const struct facts *facts;
     int64_t wall_ns;           /* of the recording */
     struct thread_group *lead; /* whose time the user misses; NULL: nobody's */

@@ -55,12 +55,13 @@ static bool mostly_spins(const struct thread_group *group, int64_t spins_ns)
 }
 
 /* " Python's re compiles patterns for 82% of the time in which main runs or waits for a CPU: …" */
-static void add_known_of_wanted(const struct slow_part *known, const struct thread_group *group,
-                                struct text *words, struct finding *f)
+static void add_known_of_wanted(const struct judgement *s, const struct slow_part *known,
+                                const struct thread_group *group, struct text *words,
+                                struct finding *f)
 {
     char *of = xasprintf("the time in which %s run%s or wait%s for a CPU", group->noun,
                          verb_s(group), verb_s(group));
-    add_slow_code(known, group, of, words, f);
+    add_slow_code(s, known, group, of, words, f);
     free(of);
 }
 
@@ -117,9 +118,9 @@ void tell_cpu_wait(const struct judgement *s, struct finding *f, struct text *wo
 {
     struct thread_group *group = f->group;
     const struct cpu_facts *facts = f->facts;
-    bool first = is_known_price(&facts->known);
     struct text known = {0};
-    add_known_of_wanted(&facts->known, group, &known, f);
+    add_known_of_wanted(s, &facts->known, group, &known, f);
+    bool first = known.s && is_known_price(&facts->known);
     if (first)
         text_addf(words, "%s ", known.s + strlen(" "));
     add_wait(s, group, first ? group->plural ? "They" : "It" : group->noun, f->share, words);
@@ -284,10 +285,11 @@ void tell_computes(const struct judgement *s, struct finding *f, struct text *wo
     add_waits(s, group, words);
     text_add(words, ".");
     if (facts->waited > 0) {
-        add_known_of_wanted(&known, group, words, f);
+        add_known_of_wanted(s, &known, group, words, f);
         add_wanted_cpus(s, group, &facts->shortage, words);
     } else {
-        add_slow_code(&known, group, group->plural ? "their CPU time" : "its CPU time", words, f);
+        add_slow_code(s, &known, group, group->plural ? "their CPU time" : "its CPU time", words,
+                      f);
     }
     if (!known.row)
         add_sanitizer(s, group, words);

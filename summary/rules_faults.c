@@ -268,7 +268,7 @@ void tell_page_faults(const struct judgement *s, struct finding *f, struct text 
     text_add(words, ". ");
     add_system(group, facts->system, words);
     const struct slow_part known = slow_code_of(s, group);
-    add_slow_code(&known, group, group->plural ? "their CPU time" : "its CPU time", words, f);
+    add_slow_code(s, &known, group, group->plural ? "their CPU time" : "its CPU time", words, f);
     add_returning(s, group, words);
     add_forks(s, group, words, f);
 }

@@ -223,7 +223,8 @@ void tell_event_loop(const struct judgement *s, struct finding *f, struct text *
     away_add(s, group, &facts->away, words);
     if (away_is_told(&facts->away) && share_of(group->cpu_ns, group->wall_ns) >= computes_much) {
         const struct slow_part known = slow_code_of(s, group);
-        add_slow_code(&known, group, group->plural ? "their CPU time" : "its CPU time", words, f);
+        add_slow_code(s, &known, group, group->plural ? "their CPU time" : "its CPU time", words,
+                      f);
     }
     add_loops_answer(s, group, words);
 }

@@ -168,24 +168,44 @@ bool slow_code_has(const struct judgement *s, const struct known_row *row, uint3
     return false;
 }
 
-static void add_part(const struct slow_part *part, const char *of, struct text *words,
+/* Notes that ROW of GROUP, or its calls, are told.  Returns whether they were told before. */
+static bool note_told(struct slow_told *told, const struct thread_group *group,
+                      const struct known_row *row)
+{
+    for (size_t i = 0; i < told->n; i++)
+        if (told->items[i].whose == group->threads[0] && told->items[i].row == row)
+            return true;
+    if (told->n < SLOW_TOLD) {
+        told->items[told->n].whose = group->threads[0];
+        told->items[told->n++].row = row;
+    }
+    return false;
+}
+
+static void add_part(const struct judgement *s, const struct slow_part *part,
+                     const struct thread_group *group, const char *of, struct text *words,
                      struct finding *f)
 {
     if (!part->row)
         return;
+    add_figure(f, "known_share", part->share);
+    if (note_told(s->told, group, part->row))
+        return;
     text_addf(words, " %s for ", part->row->slow);
     add_percent(words, part->share);
     text_addf(words, " of %s: %s.", of, part->row->remedy);
-    add_figure(f, "known_share", part->share);
 }
 
-void add_slow_code(const struct slow_part *part, const struct thread_group *group, const char *of,
-                   struct text *words, struct finding *f)
+void add_slow_code(const struct judgement *s, const struct slow_part *part,
+                   const struct thread_group *group, const char *of, struct text *words,
+                   struct finding *f)
 {
-    add_part(part, of, words, f);
+    add_part(s, part, group, of, words, f);
     struct profile_usage u = rule_usage_of(group);
     add_figure(f, "reads_per_s", rule_per_second_of_life(u.reads, group));
     add_figure(f, "writes_per_s", rule_per_second_of_life(u.writes, group));
+    if (note_told(s->told, group, NULL))
+        return;
     add_calls(group, u.reads, u.read_bytes, "reads", words);
     add_calls(group, u.writes, u.written_bytes, "writes", words);
 }
@@ -199,7 +219,7 @@ double add_slow_code_of(const struct judgement *s, const struct thread_group *ot
         return 0;
     text_addf(&of, other->plural ? "the CPU time of %s" : "%s's CPU time", other->noun);
     struct slow_part part = slow_code_of(s, other);
-    add_part(&part, of.s, words, f);
+    add_part(s, &part, other, of.s, words, f);
     text_release(&of);
     return part.share;
 }

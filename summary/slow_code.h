@@ -34,13 +34,24 @@ struct slow_part {
 struct slow_part slow_code_of(const struct judgement *s, const struct thread_group *group);
 /* Is NODE below a function of ROW's, or of a row that says the same? */
 bool slow_code_has(const struct judgement *s, const struct known_row *row, uint32_t node);
+
+/* What printed findings have told: where CPUs are scarce two of them are about the same work. */
+enum { SLOW_TOLD = 16 };
+struct slow_told {
+    struct {
+        const struct thread_summary *whose; /* the first thread of the group */
+        const struct known_row *row;        /* NULL: its calls */
+    } items[SLOW_TOLD];
+    size_t n;
+};
 /* " re compiles patterns for 97% of that: …": PART, if there is one, of GROUP.  Then: " It makes
- * 525,000 reads a second: …", if that is so.  OF: what its share is of, as the sentence has it:
- * "that". */
-void add_slow_code(const struct slow_part *part, const struct thread_group *group, const char *of,
-                   struct text *words, struct finding *f);
+ * 525,000 reads a second: …", if that is so.  Neither is told twice.  OF: what its share is of, as
+ * the sentence has it: "that". */
+void add_slow_code(const struct judgement *s, const struct slow_part *part,
+                   const struct thread_group *group, const char *of, struct text *words,
+                   struct finding *f);
 /* " pydantic builds schemas for 82% of intake's CPU time: …": the same of OTHER, whom the sentence
- * is not about, without its calls, if it computes for much of its time.  Returns the row's share;
- * 0: no row. */
+ * is not about, without its calls, if it computes for much of its time.  Returns the row's share,
+ * also if it was told before; 0: no row. */
 double add_slow_code_of(const struct judgement *s, const struct thread_group *other,
                         struct text *words, struct finding *f);

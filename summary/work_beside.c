@@ -39,5 +39,5 @@ void add_work_beside(const struct judgement *s, struct thread_group *group, uint
     if (meaning_of(s->g->tree, waits_at))
         return;
     const struct slow_part known = slow_code_of(s, group);
-    add_slow_code(&known, group, group->plural ? "their CPU time" : "its CPU time", words, f);
+    add_slow_code(s, &known, group, group->plural ? "their CPU time" : "its CPU time", words, f);
 }

@@ -176,6 +176,29 @@ START_TEST(slow_code_is_told_and_not_its_page_faults)
 }
 END_TEST
 
+/* Two findings are about the same work: its faults, and that it computes. */
+START_TEST(slow_code_is_told_once)
+{
+    int told = 0;
+    b = builder_start(10, "app");
+    thread_id lead = builder_thread(&b, 10, NULL);
+    builder_run(&b, lead, "step!app > draw!app > rand!libc.so.6", 3000, 3000);
+    builder_run(&b, lead, "fill!app > memset!libc.so.6", 1000, 1000);
+    struct profile_thread *t = profile_get_thread(b.p, lead);
+    t->runs[1].weights.events.near_faults = 1000;
+    t->usage = (struct profile_usage){.over_ns = 4000L * NS_PER_MS,
+                                      .user_ns = 1680L * NS_PER_MS,
+                                      .system_ns = 2320L * NS_PER_MS,
+                                      .minor_faults = 292000};
+    judge(4000);
+    ck_assert(is_said("minor page faults a second") && is_said("main computes"));
+    for (size_t i = 0; i < found.n_printed; i++)
+        told += strstr(found.printed[i]->words, "rand() runs for 75%") != NULL;
+    ck_assert_int_eq(told, 1);
+    teardown();
+}
+END_TEST
+
 /* A sentence of a sleep is none of a write that blocks. */
 START_TEST(a_library_that_sleeps_is_told_for_its_sleeps)
 {
@@ -360,7 +383,7 @@ START_TEST(rows_with_the_same_words_are_told_as_one)
 END_TEST
 
 CHECK_MAIN("findings_slow_code", 20, slow_code_is_told_and_not_its_page_faults,
-           a_library_that_sleeps_is_told_for_its_sleeps,
+           slow_code_is_told_once, a_library_that_sleeps_is_told_for_its_sleeps,
            what_is_known_to_be_slow_of_native_code_is_told, what_is_slow_of_others_is_told,
            what_is_known_to_be_slow_of_packages_is_told, rows_with_the_same_words_are_told_as_one,
            who_syncs_is_told_with_all_of_its_time, who_calls_what_many_call_is_named,
