@@ -528,8 +528,9 @@ static const struct metric_info infos[METRIC_COUNT] = {
          .words = "order in time kept in steps of %t (--max-size)",
          .section = "Room in memory (`--max-size`)",
          .meaning = "The time lines became coarser to save room: within steps of this length the "
-                    "order is lost, and no sum is. The last 8 s keep it, and so do windows of 8 s "
-                    "at even distances, as many as a quarter of the room for time holds "
+                    "order is lost, and no sum is. The last ten minutes keep it, as far as a "
+                    "quarter of the room for time holds them, and so do windows of 8 s at even "
+                    "distances, for which there is an eighth of that room "
                     "(`profile/exact_time.h`)."},
     [METRIC_THREADS_FOLDED] =
         {"threads_folded", UNIT_COUNT, .effect = EFFECT_NOTE,
