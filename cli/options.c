@@ -282,6 +282,19 @@ static int check_folder(const struct options *o, struct err *err)
     return err_set(err, -EINVAL, "install-py-spy takes one folder, such as ~/.local/bin");
 }
 
+static int check_rows(const struct options *o, struct err *err)
+{
+    bool tables = o->tables.functions || o->tables.waits || o->tables.tree;
+    if ((o->include.n || o->exclude.n) && !tables && !o->json)
+        return err_set(err, -EINVAL,
+                       "--%s chooses rows of a table: give --functions, --waits, --tree or --json",
+                       o->include.n ? "include" : "exclude");
+    if ((o->least_share > 0 || o->least_ns) && !tables)
+        return err_set(err, -EINVAL,
+                       "--min chooses rows of a table: give --functions, --waits or --tree");
+    return 0;
+}
+
 static int check_report(const struct options *o, struct err *err)
 {
     bool tables = o->tables.threads || o->tables.functions || o->tables.waits || o->tables.tree;
@@ -289,7 +302,7 @@ static int check_report(const struct options *o, struct err *err)
         return err_set(err, -EINVAL, "report needs a recording or dumps: wallspy report FILE...");
     if (o->brief + o->json + tables + (o->why != NULL) > 1)
         return err_set(err, -EINVAL, "report prints one of these: --brief, --json, --why, tables");
-    return 0;
+    return check_rows(o, err);
 }
 
 static int check_export(const struct options *o, struct err *err)
