@@ -131,14 +131,18 @@ static void be_over(struct growing_file *g)
 static void say_failed(struct growing_file *g, const struct sink_answer *a)
 {
     struct text path = {0};
+    struct text has = {0};
     text_add_tame(&path, g->part, strlen(g->part));
+    if (a->number)
+        text_addf(&has, " It has the first %.1f s.", (double)a->number / NS_PER_S);
     if (a->error == -ENOSPC)
-        terminal_warn("%s cannot grow: there is no room on its disk. It has the first %.1f s. Make "
-                      "room: the whole recording is written at the end.",
-                      path.s, (double)a->number / NS_PER_S);
+        terminal_warn("%s cannot grow: there is no room on its disk.%s Make room: the whole "
+                      "recording is written at the end.",
+                      path.s, has.s ? has.s : "");
     else
         terminal_warn("%s cannot grow: %s. The recording is written at the end.", path.s, a->words);
     text_release(&path);
+    text_release(&has);
     g->refused = !g->opened;
     be_over(g);
 }

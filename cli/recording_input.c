@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -64,11 +65,26 @@ static struct profile *read_one(const char *path, const struct options *o, struc
                       grows ? "yet" : "before wallspy ended");
         return profile_free(p);
     }
+    profile_set_number(p, METRIC_CUT_SHORT, 1);
     quality_measure(p, &o->view);
     int64_t unused;
     bool ring = window_cut_ring(p, &o->view, &unused);
     say_cut(path, grows, ring, p);
     return p;
+}
+
+/* PART, beside PATH, is of a later recording, which goes on or was killed. */
+static void say_later(const char *path, const char *part)
+{
+    struct stat earlier;
+    struct stat later;
+    struct text tame = {0};
+    if (stat(path, &earlier) != 0 || stat(part, &later) != 0 || later.st_mtime < earlier.st_mtime)
+        return;
+    text_add_tame(&tame, path, strlen(path));
+    terminal_warn("%s is an earlier recording. What there is of a later one is in %s%s.", tame.s,
+                  tame.s, recording_part_suffix);
+    text_release(&tame);
 }
 
 struct profile *recording_input_read(const char *path, const struct options *o, struct err *err)
@@ -78,6 +94,8 @@ struct profile *recording_input_read(const char *path, const struct options *o, 
     struct profile *p = grows ? read_one(part, o, err) : NULL;
     if (!p && (!grows || access(path, F_OK) == 0)) /* it may have got its name meanwhile */
         p = read_one(path, o, err);
+    if (p && !grows)
+        say_later(path, part);
     free(part);
     return p;
 }

@@ -67,6 +67,13 @@ static void remove_followers(const char *path)
     }
 }
 
+/* Nothing was recorded yet. */
+static void remove_part(const struct writer *w)
+{
+    remove_followers(w->part);
+    (void)unlink(w->part);
+}
+
 /* What a killed one left is the user's to replace, as the file itself is. */
 static int remove_left(const char *part)
 {
@@ -121,6 +128,16 @@ static _Noreturn void fail(struct writer *w, int64_t end_ns, int error, const ch
     _exit(EXIT_FAILURE);
 }
 
+/* SQLite opens no path with a link in it (SQLITE_OPEN_NOFOLLOW, of a folder since 3.39). */
+static void resolve(char **path)
+{
+    char *real = realpath(*path, NULL);
+    if (!real)
+        return;
+    free(*path);
+    *path = real;
+}
+
 /* A lock says that it grows.  On NFS that would be one that keeps SQLite from its own: there SQLite
  * has the whole file locked, which says the same. */
 static int create(struct writer *w, enum store_journal *ret)
@@ -131,6 +148,7 @@ static int create(struct writer *w, enum store_journal *ret)
     w->fd = open(w->part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (w->fd < 0)
         return -errno;
+    resolve(&w->part);
     output_give_to_user(w->fd, w->part); /* also if it stays as it is */
     *ret = journal_for(w->part);
     return *ret == STORE_NO_WAL || flock(w->fd, LOCK_EX | LOCK_NB) == 0 ? 0 : -errno;
@@ -154,8 +172,10 @@ static void open_file(struct writer *w, struct entry *e)
     w->reserve = reserve_room(w->part);
     w->store = store_open(w->part, journal);
     error = store_error(w->store, &err);
-    if (error < 0)
+    if (error < 0) {
+        remove_part(w);
         fail(w, 0, error, err.text);
+    }
     answer(w, SINK_OPENED, 0, 0, "");
     (void)!nice(NICE);
     (void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_IDLE);
@@ -216,11 +236,13 @@ static void give_up(struct writer *w)
     int error = store_error(w->store, &why);
     hurry(w);
     (void)store_cut(w->store, &end_ns, &unused);
-    (void)settle(w);
+    if (settle(w) && !end_ns)
+        remove_part(w);
     fail(w, end_ns, error, error == -ENOSPC ? strerror(ENOSPC) : why.text);
 }
 
-/* Nobody is there any more who could say what is missing. */
+/* Nobody is there any more who could say what is missing.  An earlier file of that name is whole,
+ * and stays. */
 static void end_cut(struct writer *w)
 {
     struct err unused = {0};
@@ -230,10 +252,11 @@ static void end_cut(struct writer *w)
     hurry(w);
     (void)store_cut(w->store, &end_ns, &unused);
     bool settled = settle(w);
-    if (end_ns && settled)
+    w->target.is_new = true;
+    if (end_ns && settled && access(w->target.path, F_OK) != 0)
         publish(w);
     if (!end_ns && settled)
-        (void)unlink(w->part); /* nothing was recorded yet */
+        remove_part(w);
     _exit(EXIT_FAILURE);
 }
 

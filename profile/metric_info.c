@@ -48,6 +48,11 @@ static const struct metric_info infos[METRIC_COUNT] = {
                               .words = "%.0f marks dropped",
                               .meaning =
                                   "Marks (`wallspy ctl mark`) beyond the 10,000 that are kept."},
+    [METRIC_CUT_SHORT] =
+        {"cut_short", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "time",
+         .words = "the recording was cut short",
+         .meaning = "1: the file has what there was when wallspy was killed, or when it was read "
+                    "while it grew. Its end is missing."},
     [METRIC_STOLEN_S] =
         {"stolen_s", UNIT_S,
          .meaning = "The CPU time that the hypervisor gave to other machines, over all CPUs."},

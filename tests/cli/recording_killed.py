@@ -124,6 +124,10 @@ class GrowingTest(FolderTest):
         said = self.report(growing.path)
         self.assertIn(f"{found} is no whole recording: ", said)
         self.assertIn(f"its first {end_s:.1f} s.", said)
+        told = call([programs["wallspy"], "report", "--json", growing.path])
+        quality = json.loads(told.stdout)["quality"]
+        self.assertFalse(quality["whole"])
+        self.assertIn("1 time the recording was cut short", quality["words"])
         assert_unharmed(growing.target)
 
 
@@ -141,11 +145,12 @@ class Killed(GrowingTest):
             self.check_writer_killed(growing)
             return
         growing.ends()
-        if who == "both":
+        kept = who == "both" or growing.older
+        if growing.older:
             self.assertEqual(growing.path.read_text(), "older")
             growing.path.unlink()
-        self.assertEqual(growing.part.exists(), who == "both")
-        self.check_cut(growing, growing.part if who == "both" else growing.path, killed_s)
+        self.assertEqual(growing.part.exists(), kept)
+        self.check_cut(growing, growing.part if kept else growing.path, killed_s)
         if who == "both":
             self.check_made_whole(growing.part)
 
@@ -175,7 +180,9 @@ class Killed(GrowingTest):
                  for who in ("wallspy", "writer", "both") for folder in (".", memory)]
         tries.sort(key=lambda each: each[0])
         for _, _, growing in tries:
-            growing.path.write_text("older")
+            growing.older = not str(growing.path).startswith(memory)
+            if growing.older:
+                growing.path.write_text("older")
         killed = []
         for moment_s, who, growing in tries:
             growing.wait_until(moment_s)
@@ -222,6 +229,35 @@ class Grows(GrowingTest):
         self.assertEqual(self.report("run.wallspy"), "")
         self.assertEqual(os.listdir("."), ["run.wallspy"])
         assert_unharmed(growing.target)
+
+    def test_a_folder_may_be_a_link(self):
+        os.mkdir("folder")
+        os.symlink("folder", "link")
+        growing = self.grow("link")
+        pathlib.Path("folder/run.wallspy").write_text("older")
+        growing.wait_until(COMMITTED_S)
+        self.check_sums(growing.part, 0)
+        self.assertIn("link/run.wallspy: not a recording", " ".join(call(
+            [programs["wallspy"], "report", "link/run.wallspy"]).stderr.split()))
+        growing.process.send_signal(signal.SIGINT)
+        said = growing.ends()
+        self.assertEqual(growing.process.returncode, 0, said)
+        self.assertNotIn("cannot grow", said)
+        self.assertEqual(os.listdir("folder"), ["run.wallspy"])
+        assert_unharmed(growing.target)
+
+    def test_an_earlier_recording_is_told_as_such(self):
+        earlier = self.grow()
+        earlier.wait_until(1)
+        earlier.process.send_signal(signal.SIGINT)
+        earlier.ends()
+        growing = self.grow()
+        growing.wait_until(COMMITTED_S)
+        self.assertIn("run.wallspy is an earlier recording. What there is of a later one is in "
+                      "run.wallspy.part.", self.report("run.wallspy"))
+        growing.process.send_signal(signal.SIGINT)
+        growing.ends()
+        self.assertEqual(self.report("run.wallspy"), "")
 
     def test_it_is_what_is_written_at_once(self):
         """The second file of a recording does not grow; both say the same, with many processes."""

@@ -127,6 +127,7 @@ START_TEST(every_loss_is_said)
 {
     static const enum metric losses[] = {
         METRIC_LATE_TICKS,
+        METRIC_CUT_SHORT,
         METRIC_RING_FULL,
         METRIC_NO_STOP_GIVEN_UP,
         METRIC_REFUSED,
