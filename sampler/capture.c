@@ -267,8 +267,8 @@ static struct sample_message *reserve(struct sampler *s, size_t stack)
     return m;
 }
 
-/* Is T's process under SIGSTOP ('T') or a debugger's stop ('t': not ours, because threads that we
- * asked to stop are not read)?  A stop is of all threads, so each tick reads the stat of one. */
+/* Is T's process under SIGSTOP ('T') or a debugger's stop ('t')?  A stop is of all threads, so each
+ * tick reads the stat of one. */
 static char stopped_how(struct sampler *s, struct thread *t, bool in_call)
 {
     struct process *p = t->process;
@@ -278,6 +278,8 @@ static char stopped_how(struct sampler *s, struct thread *t, bool in_call)
     if (p->job_stop_tick == tick && (in_call || p->job_stop))
         return p->job_stop;
     char state = thread_read_state(s, t);
+    if (t->pending && state == 't') /* ours, just now: unmoved() will say so */
+        return '\0';
     p->job_stop_tick = tick;
     p->job_stop = '\0';
     if (state == 'T' || state == 't')

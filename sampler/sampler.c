@@ -217,9 +217,12 @@ void sampler_end_pause(struct sampler *s)
 
 bool sampler_fork_begin(struct sampler *s)
 {
+    bool asked_before = atomic_load(&s->pause) != PAUSE_NONE; /* the user's pause */
     bool paused = sampler_pause(s);
     if (paused)
         ring_keep_from_children(s->ring, true);
+    else if (!asked_before)
+        sampler_resume(s);
     return paused;
 }
 

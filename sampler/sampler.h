@@ -123,7 +123,8 @@ void sampler_stay_paused(struct sampler *s);
  * are as those that were there at the start. */
 void sampler_end_pause(struct sampler *s);
 /* Around a fork whose child does not sample: the same, and no hold is longer for it later.  False:
- * as sampler_pause(), and sampler_fork_end() is not to be called. */
+ * some thread has not stopped yet; the sampling goes on, and sampler_fork_end() is not to be
+ * called. */
 bool sampler_fork_begin(struct sampler *s);
 void sampler_fork_end(struct sampler *s);
 /* Has the sampler's thread ended?  Its last messages are in the ring then, and it traces nobody.

@@ -182,6 +182,20 @@ START_TEST(a_pause_lasts_until_it_is_ended)
 }
 END_TEST
 
+/* Nobody would end that pause.  One that was asked for before comes when it can. */
+START_TEST(a_fork_that_comes_too_early_leaves_no_pause)
+{
+    static const struct sampler_config config = {.rate_hz = 100, .max_held = 1};
+    struct sampler *s = sampler_new(&config); /* without its thread: none pauses */
+    ck_assert(!sampler_fork_begin(s));
+    ck_assert_int_eq(atomic_load(&s->pause), PAUSE_NONE);
+    ck_assert(!sampler_pause(s));
+    ck_assert(!sampler_fork_begin(s));
+    ck_assert_int_eq(atomic_load(&s->pause), PAUSE_ASKED);
+    sampler_free(s);
+}
+END_TEST
+
 /* Other threads set a flag, then write to the descriptor: when the sampler wakes it may have read
  * the flag already. */
 START_TEST(a_wake_up_for_nothing_is_over_at_once)
@@ -647,7 +661,7 @@ END_TEST
 
 CHECK_MAIN("sampler", 30, nobody_is_asked_while_memory_is_locked,
            the_only_thread_that_runs_is_asked_all_the_same, a_pause_lasts_until_it_is_ended,
-           blocked_thread_is_read_again_for_a_new_hook,
+           a_fork_that_comes_too_early_leaves_no_pause, blocked_thread_is_read_again_for_a_new_hook,
            an_execve_is_told_when_the_ring_has_room_again,
            the_end_of_a_flush_is_told_when_the_ring_has_room_again,
            threads_that_end_leave_the_others_visited,
