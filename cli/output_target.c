@@ -257,6 +257,7 @@ int output_plan(struct output_target *ret, const char *path, const char *format,
         .path = xstrdup(path), .gzip = str_ends(path, ".gz"), .descriptor = -1, .is_new = is_new};
     file_use_opening(path);
     int r = check_path(&t, err);
+    output_note_before(&t);
     if (r == 0)
         r = choose_exporter(&t, format, err);
     if (r == 0 && !t.in_place)
@@ -270,6 +271,22 @@ int output_plan(struct output_target *ret, const char *path, const char *format,
     }
     *ret = t;
     return 0;
+}
+
+void output_note_before(struct output_target *t)
+{
+    if (stat(t->path, &t->before) != 0)
+        t->before = (struct stat){.st_ino = 0};
+}
+
+bool output_was_written_meanwhile(const struct output_target *t)
+{
+    struct stat now;
+    const struct stat *before = &t->before;
+    return stat(t->path, &now) == 0 &&
+           (now.st_ino != before->st_ino || now.st_dev != before->st_dev ||
+            now.st_mtim.tv_sec != before->st_mtim.tv_sec ||
+            now.st_mtim.tv_nsec != before->st_mtim.tv_nsec);
 }
 
 void output_target_release(struct output_target *t)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <sys/stat.h>
 
 #include "base/err.h"
 #include "exporter/exporter.h"
@@ -10,9 +11,10 @@ struct output_target {
     char *path;     /* no symbolic link, unless it is written in place */
     int descriptor; /* of ours that PATH names ("-": stdout): written to as it is.  -1: none */
     const struct exporter *exporter;
-    bool gzip;     /* the name ends in ".gz" */
-    bool in_place; /* stdout, a device, a pipe: written as it is */
-    bool is_new;   /* the name is wallspy's choice: whatever has it already stays */
+    bool gzip;          /* the name ends in ".gz" */
+    bool in_place;      /* stdout, a device, a pipe: written as it is */
+    bool is_new;        /* the name is wallspy's choice: whatever has it already stays */
+    struct stat before; /* of PATH, when it was planned; st_ino 0: there was nothing */
 };
 
 /* PATH is expanded already; FORMAT NULL: by the suffix.  IS_NEW: no link is followed and no file
@@ -21,6 +23,10 @@ struct output_target {
  * another errno if the file cannot be written. */
 int output_plan(struct output_target *ret, const char *path, const char *format, bool is_new,
                 struct err *err);
+/* Notes what has the name of T now. */
+void output_note_before(struct output_target *t);
+/* Has another program written a file of that name since? */
+bool output_was_written_meanwhile(const struct output_target *t);
 void output_target_release(struct output_target *t);
 
 /* Creates the hidden temporary file that is to replace PATH.  *RET_NAME is its name, which

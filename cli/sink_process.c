@@ -164,6 +164,7 @@ static void open_file(struct writer *w, struct entry *e)
     w->target = (struct output_target){.path = xasprintf("%.*s", (int)path.len, path.s),
                                        .descriptor = -1,
                                        .is_new = is_new.number != 0};
+    output_note_before(&w->target);
     w->part = xasprintf("%s%s", w->target.path, recording_part_suffix);
     enum store_journal journal = STORE_NO_WAL;
     int error = create(w, &journal);
