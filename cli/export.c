@@ -10,6 +10,7 @@
 #include "cli/output.h"
 #include "cli/outputs.h"
 #include "cli/recording_input.h"
+#include "cli/signals.h"
 #include "cli/terminal.h"
 #include "cli/window.h"
 
@@ -44,8 +45,11 @@ static int write_file(const struct options *o, const struct profile *p,
     struct explanation explanation;
     int64_t bytes = 0;
     bool kept = false;
-    const struct explanation_request request = {.p = p, .views = &o->view, .n_views = 1};
-    int error = output_begin(&out, target, NULL, err);
+    const struct explanation_request request = {
+        .p = p, .views = &o->view, .n_views = 1, .cancelled = signals_stop_wanted};
+    signals_open(false); /* from here on a file is begun that must not stay */
+    signals_let_broken_pipe_end();
+    int error = output_begin(&out, target, signals_stop_wanted, err);
     if (error < 0)
         return error;
     explanation_make(&explanation, &request);
@@ -80,8 +84,12 @@ int export_main(const struct options *o)
     struct profile *p = error == 0 ? recording_input_read(o->inputs.words[0], o, &err) : NULL;
     error = p ? cut(o, p, &err) : error;
     int code = error == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
-    if (p && error == 0 && write_file(o, p, &target, &err) == 0)
+    if (p && error == 0)
+        error = write_file(o, p, &target, &err);
+    if (p && error == 0)
         code = EXIT_OK;
+    else if (error == -ECANCELED)
+        terminal_info("discarded, as asked: nothing was written");
     else
         terminal_error("%s", err.text);
     profile_free(p);
