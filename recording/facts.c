@@ -52,6 +52,7 @@ static bool read_meta(struct facts *ret, struct rows *rows, struct database *db)
 {
     const int64_t most = INT64_C(1) << 58;
     const int64_t most_utc_ns = INT64_C(1) << 62; /* the year 2116 */
+    ret->minor = meta(db, "schema_minor");
     ret->end_ns = meta(db, "end_ns");
     ret->exact = (struct exact_time){.step_ns = meta(db, "step_ns"),
                                      .every = meta(db, "exact_every"),

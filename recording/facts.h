@@ -6,6 +6,7 @@
 
 struct facts {
     bool complete; /* false: whoever wrote it was cut off, or is not done yet */
+    int64_t minor; /* of its schema: SCHEMA_MINOR of the wallspy that made it */
     int64_t end_ns;
     struct exact_time exact;
     int64_t recent_since_ns; /* table recent has all runs from then on; EXACT's if it has none */

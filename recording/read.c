@@ -383,6 +383,11 @@ static int say_wrong(const struct reader *r, const char *name, struct err *err)
         return err_set(err, -EIO, "%s: cannot be opened", name);
     if (r->db.code != SQLITE_OK)
         return err_set(err, -EINVAL, "%s: damaged: %s", name, r->db.why);
+    if (r->facts.minor > SCHEMA_MINOR)
+        return err_set(err, -EINVAL,
+                       "%s: a newer wallspy made it (schema %d.%lld; this one reads %d.%d): update "
+                       "this one",
+                       name, SCHEMA_MAJOR, (long long)r->facts.minor, SCHEMA_MAJOR, SCHEMA_MINOR);
     return err_set(err, -EINVAL, "%s: %s", name, r->rows.wrong);
 }
 
