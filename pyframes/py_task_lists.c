@@ -12,7 +12,7 @@
 #include "pyframes/py_interpreters.h"
 #include "pyframes/py_modules.h"
 
-enum { WORD = 8, MAX_STATES = 4096, MAX_SET_SLOTS = 1 << 17 };
+enum { WORD = 8, MAX_STATES = 4096, MAX_SET_SLOTS = 1 << 20 };
 
 static uint64_t word_at(struct mem *live, uint64_t addr)
 {
@@ -94,27 +94,41 @@ static void add_referents(const struct py_layout *l, struct mem *live, const uin
     }
 }
 
+/* The N slots of a set from TABLE on, piece by piece. */
+static size_t read_slots(const struct py_layout *l, struct mem *live, uint64_t table, size_t n,
+                         uint64_t *tasks, bool *ret_more)
+{
+    enum { AT_ONCE = 1 << 13, SLOT = 2 * WORD };
+    uint64_t *slots = xcalloc(AT_ONCE, SLOT);
+    size_t n_tasks = 0;
+    bool more = false;
+    for (size_t at = 0; at < n && !more; at += AT_ONCE) {
+        size_t some = n - at < AT_ONCE ? n - at : AT_ONCE;
+        if (mem_read(live, table + at * SLOT, slots, some * SLOT) == 0)
+            add_referents(l, live, slots, some, tasks, &n_tasks, &more);
+        else
+            more = true;
+    }
+    free(slots);
+    *ret_more |= more;
+    return n_tasks;
+}
+
 static size_t read_set(const struct py_layout *l, struct mem *live, uint64_t set, uint64_t *tasks,
                        bool *ret_more)
 {
     enum { MASK = (PY_SET_MASK - PY_SET_FILL) / WORD, TABLE = (PY_SET_TABLE - PY_SET_FILL) / WORD };
     uint64_t f[TABLE + 1];
-    size_t n_tasks = 0;
     if (set == 0)
         return 0;
-    if (mem_read(live, set + l->object.type + PY_SET_FILL, f, sizeof f) < 0 ||
-        f[MASK] >= MAX_SET_SLOTS) {
+    if (mem_read(live, set + l->object.type + PY_SET_FILL, f, sizeof f) < 0) {
         *ret_more = true;
         return 0;
     }
-    size_t n = (size_t)f[MASK] + 1;
-    uint64_t *slots = xcalloc(n, 2 * sizeof *slots);
-    if (mem_read(live, f[TABLE], slots, n * 2 * sizeof *slots) == 0)
-        add_referents(l, live, slots, n, tasks, &n_tasks, ret_more);
-    else
-        *ret_more = true;
-    free(slots);
-    return n_tasks;
+    bool whole = f[MASK] < MAX_SET_SLOTS;
+    *ret_more |= !whole;
+    return read_slots(l, live, f[TABLE], whole ? (size_t)f[MASK] + 1 : MAX_SET_SLOTS, tasks,
+                      ret_more);
 }
 
 /* ---- lists ---- */
