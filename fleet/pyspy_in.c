@@ -60,7 +60,10 @@ static void end_process(struct gathering *g, bool cut)
         for (size_t i = 0; i < g->n; i++)
             if (i != g->main)
                 fleet_add_thread(g->fleet, &g->threads[i], &g->stack);
-        g->added++;
+        if (g->fleet->processes[g->fleet->n_processes - 1].n_threads)
+            g->added++;
+        else /* there is no room for its stacks */
+            fleet_drop_process(g->fleet);
     }
     g->n = g->main = 0;
 }

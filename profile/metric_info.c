@@ -479,6 +479,12 @@ static const struct metric_info infos[METRIC_COUNT] = {
          .meaning =
              "Searches among the descriptors of all processes for the other end of pipes and "
              "sockets that found more than 4,096. Nobody is named by them."},
+    [METRIC_PEERS_NOT_SOUGHT] =
+        {"peers_not_sought", UNIT_COUNT, .effect = EFFECT_NOTE,
+         .words = "%.0f waits came too fast to look for their other ends",
+         .meaning =
+             "Waits in the kernel that began while 4,096 others were to be looked at. Whom they "
+             "wait for is not known."},
     [METRIC_REPAIRED_CALLS] =
         {"repaired_calls", UNIT_COUNT, .section = "Calls of the target",
          .meaning =

@@ -124,6 +124,7 @@ enum metric {
     /* The other side of waits */
     METRIC_SOCKETS_GIVEN_UP,
     METRIC_SEARCHES_GIVEN_UP,
+    METRIC_PEERS_NOT_SOUGHT,
     /* Calls of the target */
     METRIC_REPAIRED_CALLS,
     METRIC_REPAIR_MAX_NS,

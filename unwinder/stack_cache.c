@@ -137,7 +137,7 @@ bool stack_cache_join(struct stack_cache *c, struct native_stack *out, struct st
         c->same_from = find_same(last, c->snapshot);
     c->compared = true;
     size_t n = last->n - c->at;
-    if (f->sp < c->same_from || out->capacity - out->n + 1 < n)
+    if (c->same_from == UINT64_MAX || f->sp < c->same_from || out->capacity - out->n + 1 < n)
         return false;
     memcpy(&out->frames[out->n - 1], then, n * sizeof *then);
     out->n += n - 1;

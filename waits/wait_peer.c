@@ -60,6 +60,7 @@ struct wait_peers {
     int64_t gathering_since_ns;    /* 0: nothing is put down for a look */
     bool has_fresh;                /* a wait at a socket came, and may be over soon: the last one */
     struct blocked_call fresh;
+    uint64_t n_dropped; /* waits that nobody looks at: too many came at once */
 };
 
 struct wait_peers *wait_peers_new(struct profile *p, const struct wait_host *host)
@@ -75,6 +76,7 @@ void wait_peers_report(const struct wait_peers *w)
 {
     profile_set_number(w->profile, METRIC_SOCKETS_GIVEN_UP, (double)w->looks.net.given_up);
     profile_set_number(w->profile, METRIC_SEARCHES_GIVEN_UP, (double)w->looks.scan.n_cut);
+    profile_set_number(w->profile, METRIC_PEERS_NOT_SOUGHT, (double)w->n_dropped);
 }
 
 struct wait_peers *wait_peers_free(struct wait_peers *w)
@@ -157,8 +159,10 @@ static void enqueue(struct wait_peers *w, const struct blocked_call *call)
         memmove(w->queue, w->queue + w->head, w->n * sizeof *w->queue);
         w->head = 0;
     }
-    if (w->n - w->head >= MOST_WAITING)
+    if (w->n - w->head >= MOST_WAITING) {
+        w->n_dropped++;
         return;
+    }
     w->queue = array_reserve(w->queue, &w->capacity, w->n + 1, sizeof *w->queue);
     w->queue[w->n++] = *call;
 }
