@@ -63,7 +63,7 @@ static void forward(int number, const siginfo_t *info, pid_t command)
 /* The command may have ended before we heard of it.  waitid(2) for ends alone reports a stop all
  * the same while the sampler holds the command (kernel/exit.c, wait_task_stopped: "regardless of
  * options"). */
-static bool is_running(pid_t command)
+bool signals_is_running(pid_t command)
 {
     siginfo_t end = {0};
     return command > 0 && waitid(P_PID, (id_t)command, &end, WEXITED | WNOHANG | WNOWAIT) == 0 &&
@@ -113,7 +113,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
     (void)context;
     int saved = errno;
     pid_t command = state.command;
-    if (is_running(command))
+    if (signals_is_running(command))
         forward(number, info, command);
     else if (command > 0 && number == SIGINT && info->si_code > 0 && !state.ctrl_c)
         state.ctrl_c++; /* it was the command's, which has died of it already */

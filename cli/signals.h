@@ -41,6 +41,8 @@ bool signals_take_terminal_stop(void);
 /* Stops until SIGCONT.  In an orphaned process group nobody would send that, and the kernel ignores
  * SIGTSTP (`ssh -t host wallspy …`; setpgid(2)). */
 void signals_stop_as_terminal_asks(void);
+/* Does COMMAND, a child of ours, run?  Async-signal-safe.  0: no. */
+bool signals_is_running(pid_t command);
 /* The command to forward to; 0, as at first: none runs. */
 void signals_set_command(pid_t pid);
 

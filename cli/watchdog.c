@@ -85,7 +85,7 @@ static _Noreturn void become_waiter(pid_t writer)
 /* The recording's thread does not answer: the recording is lost, but the target goes on. */
 static _Noreturn void give_up(void)
 {
-    terminal_error("a thread was held for more than a second, because reading its memory took too "
+    terminal_error("a thread was held for more than a second, because reading memory took too "
                    "long: wallspy releases it, and the recording is lost.");
     become_waiter(0);
 }
@@ -128,8 +128,7 @@ static void look_at_hold(void)
     seen_ns = since_ns;
     if (looks >= LOOKS) {
         atomic_store(&dog.hold_ns, since_ns);
-        be_overdue(s, tid,
-                   "a thread was held for 0.25 s, because reading its memory took too long");
+        be_overdue(s, tid, "a thread was held for 0.25 s, because reading memory took too long");
     }
     if (looks >= LAST_LOOKS)
         give_up();
@@ -460,14 +459,31 @@ int watchdog_run_apart(int (*body)(const void *ctx), const void *ctx)
 
 enum { WRITER = 2, COMMAND, STRICT, ARGUMENTS };
 
-static volatile pid_t the_writer;
+static volatile pid_t the_writer, the_command;
 
-/* The terminal's reach it by themselves. */
+/* To the command while it runs, as signals.c does.  The terminal's reach them by themselves, and
+ * what the receiver sent does not go back to it. */
 static void pass_on(int number, siginfo_t *info, void *context)
 {
     (void)context;
-    if (info->si_code <= 0 && the_writer > 0)
-        (void)kill(the_writer, number);
+    int saved = errno;
+    pid_t to = signals_is_running(the_command) ? the_command : the_writer;
+    if (info->si_code <= 0 && to > 0 && info->si_pid != to)
+        (void)kill(to, number);
+    errno = saved;
+}
+
+/* The thread that executed it may have had all blocked, and SIGTSTP was. */
+static void take_signals(void)
+{
+    static const int numbers[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
+                                  SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH};
+    struct sigaction action = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART};
+    sigset_t none;
+    sigemptyset(&none);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        (void)sigaction(numbers[i], &action, NULL);
+    (void)pthread_sigmask(SIG_SETMASK, &none, NULL);
 }
 
 static pid_t pid_of(const char *text)
@@ -483,13 +499,10 @@ bool watchdog_is_waiter(int argc, char **argv)
 
 int watchdog_wait(char **argv)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
-    struct sigaction action = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART};
-    pid_t command = pid_of(argv[COMMAND]);
+    pid_t command = the_command = pid_of(argv[COMMAND]);
     int status = 0;
     the_writer = pid_of(argv[WRITER]);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        (void)sigaction(numbers[i], &action, NULL);
+    take_signals();
     int code = EXIT_FAILED;
     if (the_writer && launch_wait(the_writer, &status) == 0)
         code = launch_exit_code(status);

@@ -49,7 +49,8 @@ struct sampler {
     struct sampler_counters counters;
     struct recorder recorder;
     struct held_capture held;
-    struct thread *held_thread; /* while one is held; then it may be gone */
+    /* While one is held, or may be: whose memory is read.  Then it may be gone. */
+    struct thread *held_thread;
     struct tracer *tracer;
     struct thread_files files;
     int own_fd, own_sched_fd; /* schedstat and sched of the sampler's thread; −1: not open */

@@ -326,6 +326,31 @@ static void visit(struct sampler *s, struct thread *t)
 
 /* ---- the tick ---- */
 
+/* A thread that was asked may stop while memory of T's process is read, which may not come, and
+ * nobody hears of it meanwhile: the watchdog is to see a hold. */
+static void reading_begins(struct sampler *s, struct thread *t)
+{
+    if (!tracer_pending(s->tracer))
+        return;
+    s->held_thread = t;
+    tracer_hears_nothing(s->tracer, clock_now_ns());
+}
+
+static void reading_ends(struct sampler *s)
+{
+    tracer_hears_nothing(s->tracer, 0);
+}
+
+static void visit_and_reap(struct sampler *s, struct thread *t)
+{
+    reading_begins(s, t);
+    visit(s, t);
+    reading_ends(s);
+    stop_requests_send_if_due(s);
+    if (tracer_pending(s->tracer))
+        tracer_reap(s->tracer);
+}
+
 static void visit_each(struct sampler *s, struct thread *const *threads, const size_t *n)
 {
     for (size_t i = 0; i < *n;) {
@@ -335,10 +360,7 @@ static void visit_each(struct sampler *s, struct thread *const *threads, const s
         const struct thread *t = threads[i];
         if (i % VISITS_AT_ONCE == 0)
             overhead_keep_priority(s);
-        visit(s, threads[i]);
-        stop_requests_send_if_due(s);
-        if (tracer_pending(s->tracer))
-            tracer_reap(s->tracer);
+        visit_and_reap(s, threads[i]);
         i += i < *n && threads[i] == t; /* otherwise T ended, and another has its place */
     }
 }
@@ -352,11 +374,8 @@ static void look_at_each(struct sampler *s, struct dormant *d, struct slice slic
         if (dormant_look(s, d, slice.places[i]))
             continue;
         if (d->sleepers[slice.places[i]].thread)
-            visit(s, d->sleepers[slice.places[i]].thread);
+            visit_and_reap(s, d->sleepers[slice.places[i]].thread);
         dormant_note_look(d, slice.places[i]);
-        stop_requests_send_if_due(s);
-        if (tracer_pending(s->tracer))
-            tracer_reap(s->tracer);
     }
     dormant_note_cost(d, slice.n, clock_cpu_ns() - begun_ns);
 }
@@ -412,6 +431,18 @@ static bool any_pending(const struct process *p)
     return false;
 }
 
+/* What P's memory says of the process.  Returns whether its threads were listed. */
+static bool read_process(struct sampler *s, struct process *p)
+{
+    if (p->n_threads)
+        reading_begins(s, p->threads[0]);
+    lock_reading_look(s, p);
+    bool listed = thread_list_update(s, p, false);
+    thread_list_run_hook(s, p);
+    reading_ends(s);
+    return listed;
+}
+
 /* Where P's memory may be locked just now it is read last of all, and not while a thread has not
  * stopped yet, which may have it locked: when a read returns, the call that had locked it is over,
  * and its thread elsewhere, also for a tick that was due meanwhile. */
@@ -427,20 +458,13 @@ static void visit_and_ask(struct sampler *s, struct process *p)
         return;
     }
     bool locked = space_was_locked(s, p);
-    if (!locked)
-        lock_reading_look(s, p);
-    bool listed = thread_list_update(s, p, locked);
-    if (!locked)
-        thread_list_run_hook(s, p);
+    bool listed = locked ? thread_list_update(s, p, true) : read_process(s, p);
     s->n_registered = 0;
     p->lost_thread = false;
     visit_threads(s, p, dormant_rest);
     stop_requests_send(s);
-    if (locked && !p->ended && !any_pending(p)) {
-        lock_reading_look(s, p);
-        listed |= thread_list_update(s, p, false); /* an execve that only the memory shows */
-        thread_list_run_hook(s, p);
-    }
+    if (locked && !p->ended && !any_pending(p))
+        listed |= read_process(s, p); /* an execve that only the memory shows */
     /* Not twice a tick: a listing takes long where there are many threads. */
     bool again = !listed && process_may_list(p, clock_now_ns());
     p->list_again |= p->lost_thread && !again;

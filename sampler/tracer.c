@@ -410,6 +410,11 @@ bool tracer_sleep(struct tracer *t, int64_t until_ns, int wake_fd)
     }
 }
 
+void tracer_hears_nothing(struct tracer *t, int64_t since_ns)
+{
+    note_holding(t, since_ns);
+}
+
 uint32_t tracer_pending(const struct tracer *t)
 {
     return t->pending;

@@ -82,6 +82,9 @@ bool tracer_poll(struct tracer *t, pid_t tid, int64_t ns);
 /* Sleeps until UNTIL_NS (CLOCK_MONOTONIC), and reaps meanwhile.  Returns early, and true, when
  * WAKE_FD becomes readable; −1: no such descriptor. */
 bool tracer_sleep(struct tracer *t, int64_t until_ns, int wake_fd);
+/* Since SINCE_NS (CLOCK_MONOTONIC; 0: no longer) the caller does something during which no stop is
+ * heard of, and which may not end: *holding_since_ns says so. */
+void tracer_hears_nothing(struct tracer *t, int64_t since_ns);
 /* How many threads were asked to stop and have not been let go. */
 uint32_t tracer_pending(const struct tracer *t);
 /* How many of these are held. */

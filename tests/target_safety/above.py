@@ -10,7 +10,7 @@ import time
 
 from support.cases import HarmTest
 from support.outcome import main
-from support.processes import wait_until
+from support.processes import threads, wait_until
 from support.programs import programs
 from support.recording import Recording
 from support.targets import HarmTarget, skip_if_said
@@ -77,7 +77,7 @@ class Watchdog(HarmTest):
     """A page of the stack itself does not come: the hold ends, and the recording goes on without
     that process."""
     HELD = "a thread was held for 0.25 s"
-    WHY = f"{HELD}, because reading its memory took too long (userfaultfd serves it)"
+    WHY = f"{HELD}, because reading memory took too long (userfaultfd serves it)"
 
     def await_goes_on(self, text, pid):
         """TEXT gives what wallspy has said."""
@@ -115,6 +115,27 @@ class Watchdog(HarmTest):
             self.assertGreater(profile.facts["left_alone_ns"], seconds * 1e9)
             self.assert_let_go(target)
             self.assert_unharmed(other)
+
+    def test_another_is_let_go(self):
+        """A thread without a CPU was asked to stop, and does so while memory of another process
+        does not come."""
+        cpu = min(os.sched_getaffinity(0))
+        spins = subprocess.Popen(["sh", "-c", "while :; do :; done"])
+        self.addCleanup(spins.wait)
+        self.addCleanup(spins.kill)
+        os.sched_setaffinity(spins.pid, {cpu})
+        with HarmTarget("work", "sums", "1") as starved, HarmTarget("above", "asleep") as target:
+            for tid in set(threads(starved.pid)) - {starved.pid}:
+                os.sched_setaffinity(tid, {cpu})
+                os.sched_setscheduler(tid, os.SCHED_IDLE, os.sched_param(0))
+            with Wallspy(starved.pid, "-p", target.pid, rate=100, ready=False) as wallspy:
+                self.await_goes_on(wallspy.text, target.pid)
+                rounds = starved.counts()["rounds"]
+                wait_until(lambda: starved.counts()["rounds"] > rounds, what="it is not let go")
+                profile = wallspy.stop()
+            self.assertEqual(profile.facts["left_alone"], 1)
+            self.assert_unharmed(starved)
+            self.assert_unharmed(target)
 
     def test_its_file_grows_on(self):
         """The process that goes on has the pipe to the one that writes."""
