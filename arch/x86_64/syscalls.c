@@ -512,6 +512,9 @@ bool syscall_was_cut(int64_t number, const uint64_t args[6], int64_t result)
     case SYS_recvfrom:
         asked = args[3] & MSG_WAITALL ? args[2] : 0;
         break;
+    case SYS_recvmmsg: /* a time-out cuts it, too */
+        asked = args[3] & (MSG_DONTWAIT | MSG_WAITFORONE) || args[4] ? 0 : args[2];
+        break;
     case SYS_getrandom:
         asked = args[1];
         break;

@@ -94,6 +94,9 @@ START_TEST(less_than_asked_is_cut)
         {SYS_sendto, {1, 0, 100, MSG_DONTWAIT}, 60, false},
         {SYS_recvfrom, {1, 0, 100, MSG_WAITALL}, 60, true},
         {SYS_recvfrom, {1, 0, 100, 0}, 60, false},
+        {SYS_recvmmsg, {1, 0, 8, 0, 0}, 3, true},
+        {SYS_recvmmsg, {1, 0, 8, MSG_WAITFORONE, 0}, 3, false},
+        {SYS_recvmmsg, {1, 0, 8, 0, 4096}, 3, false},
         {SYS_getrandom, {0, 100, 0}, 60, true},
         {SYS_read, {1, 0, 100}, 60, false},
     };
