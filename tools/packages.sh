@@ -43,6 +43,20 @@ is_installed()
     esac
 }
 
+# Of a new machine apt may be at its first updates: it is waited for, for five minutes.
+update_lists()
+{
+    for again in 1 2 3 4 5 6 7 8 9 10 last; do
+        # shellcheck disable=SC2086 # empty or "sudo "
+        said=$(${as_root}apt-get update -qq 2>&1) && return 0
+        case $said in
+        *"Could not get lock"*) [ $again = last ] || sleep 30 ;;
+        *) break ;;
+        esac
+    done
+    echo "$said" >&2
+}
+
 # need_packages yes|no PACKAGE[=COMMAND]...: installs those that are missing, and no more than they
 # depend on, with sudo if not root; yes: does not ask.  Where COMMAND exists, from whatever package,
 # PACKAGE is not missing.  Fails if they stay missing.  Where there is no apt-get it says so and
@@ -68,12 +82,11 @@ need_packages()
         return 1
     fi
     agree "${as_root}apt-get" || return 1
-    # shellcheck disable=SC2086 # empty or "sudo "
-    ${as_root}apt-get update -qq
+    update_lists
     # -q, not -qq: it says what else comes with them and how much it is.
     # shellcheck disable=SC2086 # and a list of words
     ${as_root}env DEBIAN_FRONTEND=noninteractive apt-get install -y -q \
-        --no-install-recommends $missing >&2
+        --no-install-recommends -o DPkg::Lock::Timeout=300 $missing >&2
 }
 
 # configure FOLDER MESON_OPTION...: again if it is set up; with the OPTIONs if not.  Of what meson
