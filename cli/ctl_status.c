@@ -166,7 +166,6 @@ static void add_json(const struct status *s, const struct ctl_progress *progress
     write_json(s, progress, outputs, file);
     (void)fclose(file);
     text_add_bytes(out, bytes, len);
-    text_add(out, "\n");
     free(bytes);
 }
 

@@ -37,6 +37,16 @@ static int plan(struct output_target *ret, const struct options *o, struct err *
     return error;
 }
 
+/* What the file lacks: only some formats have a place to say it. */
+static void say_notes(const struct export_notes *notes)
+{
+    if (*notes->coarsened)
+        terminal_info("the file is coarser than the recording (--max-size): %s", notes->coarsened);
+    if (notes->stacks_shortened)
+        terminal_info("the file has %u stacks shortened to the depth that its format has room for",
+                      notes->stacks_shortened);
+}
+
 static int write_file(const struct options *o, const struct profile *p,
                       const struct output_target *target, struct err *err)
 {
@@ -59,6 +69,8 @@ static int write_file(const struct options *o, const struct profile *p,
     error = output_commit(out, &bytes, &kept, err);
     if (error == 0 && target->descriptor < 0)
         outputs_say_written(target, bytes, profile_end_ns(p));
+    if (error == 0)
+        say_notes(&notes);
     return error;
 }
 

@@ -21,7 +21,13 @@ enum {
     PROFILE_LOCATION,
     PROFILE_FUNCTION
 };
-enum { PROFILE_STRING = 6, PROFILE_DURATION = 10, PROFILE_COMMENT = 13, PROFILE_DEFAULT_TYPE };
+enum {
+    PROFILE_STRING = 6,
+    PROFILE_TIME = 9,
+    PROFILE_DURATION,
+    PROFILE_COMMENT = 13,
+    PROFILE_DEFAULT_TYPE
+};
 enum { TYPE_NAME = 1, TYPE_UNIT };
 enum { SAMPLE_LOCATIONS = 1, SAMPLE_VALUES, SAMPLE_LABEL };
 enum { LABEL_KEY = 1, LABEL_TEXT, LABEL_NUMBER };
@@ -60,6 +66,8 @@ struct pprof {
     struct string *strings; /* by their number; 0 is "" */
     size_t n_strings, strings_capacity;
     struct index by_text;
+    struct map mappings; /* ids, by the number of the path: 1, 2, 3 …, as Parca demands */
+    uint64_t n_mappings;
     int64_t one_part;        /* subtrees below one part in this many are folded; 0: none */
     int64_t (*sums)[VALUES]; /* of one thread, by path */
 };
@@ -221,13 +229,22 @@ static void hold_limit(struct pprof *w, const struct thread_summaries *threads, 
 
 /* ---- what they point to ---- */
 
-/* The number of the mapping of FRAME's module, which is that of the module's path; 0: it has
- * none. */
-static uint64_t mapping_of(struct pprof *w, uint32_t frame)
+/* The number of the path of FRAME's module; 0: it has none. */
+static uint64_t module_of(struct pprof *w, uint32_t frame)
 {
     const struct shown_frame *f =
         frame <= view_frame_count(w->view) ? view_frame(w->view, frame) : NULL;
     return f && f->module_path ? string(w, f->module_path) : 0;
+}
+
+/* The id of its mapping; 0: it has none. */
+static uint64_t mapping_of(struct pprof *w, uint32_t frame)
+{
+    uint64_t id = 0;
+    uint64_t path = module_of(w, frame);
+    if (path)
+        (void)map_get(&w->mappings, path, &id);
+    return id;
 }
 
 static void put_function(struct pprof *w, uint32_t frame)
@@ -267,12 +284,13 @@ static const char *build_id_of(const struct profile *p, const char *path)
     return "";
 }
 
-static void put_mapping(struct pprof *w, const struct profile *p, uint64_t id)
+static void put_mapping(struct pprof *w, const struct profile *p, uint64_t path)
 {
     struct text mapping = {0};
-    uint64_t build_id = string(w, build_id_of(p, w->strings[id].s));
-    protobuf_number(&mapping, MAPPING_ID, id);
-    protobuf_number(&mapping, MAPPING_FILE, id);
+    uint64_t build_id = string(w, build_id_of(p, w->strings[path].s));
+    map_put(&w->mappings, path, ++w->n_mappings);
+    protobuf_number(&mapping, MAPPING_ID, w->n_mappings);
+    protobuf_number(&mapping, MAPPING_FILE, path);
     protobuf_number(&mapping, MAPPING_BUILD_ID, build_id);
     protobuf_number(&mapping, MAPPING_HAS_FUNCTIONS, true);
     protobuf_number(&mapping, MAPPING_HAS_FILES, true);
@@ -282,18 +300,14 @@ static void put_mapping(struct pprof *w, const struct profile *p, uint64_t id)
 
 static void put_frames(struct pprof *w, const struct profile *p)
 {
-    struct map mappings = {0};
-    uint64_t known;
     for (uint32_t frame = 1; frame <= paths_frame_count(w->paths); frame++) {
-        uint64_t mapping = mapping_of(w, frame);
-        if (mapping && !map_get(&mappings, mapping, &known)) {
-            map_put(&mappings, mapping, 1);
-            put_mapping(w, p, mapping);
-        }
+        uint64_t path = module_of(w, frame);
+        if (path && !mapping_of(w, frame))
+            put_mapping(w, p, path);
         put_location(w, frame);
         put_function(w, frame);
     }
-    map_release(&mappings);
+    map_release(&w->mappings);
 }
 
 /* Last: the pieces before have said which. */
@@ -323,6 +337,7 @@ int pprof_write(const struct profile *p, struct view *v, const struct export_fin
                        100.0 / (double)w.one_part);
     (void)string(&w, "");
     put_types(&w);
+    put_number(&w, PROFILE_TIME, (uint64_t)profile_origin(p)->utc_ns);
     put_number(&w, PROFILE_DURATION, (uint64_t)profile_end_ns(p));
     for (size_t i = 0; i < threads.n; i++)
         put_thread(&w, p, &threads.threads[i]);

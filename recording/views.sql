@@ -4,8 +4,9 @@
 CREATE VIEW frames AS
 SELECT f.id AS frame, coalesce(l.position, 0) AS position, f.kind,
   CASE f.kind WHEN 'python' THEN p.name WHEN 'mark' THEN f.mark_name
-    ELSE coalesce(l.function, f.name, m.name || printf('+0x%x', f.offset), printf('0x%x', f.offset))
-    END AS function,
+    ELSE coalesce(l.function, f.name,
+      coalesce(m.name || '+', '') || printf('0x%x', coalesce(nullif(f.function, 0), f.offset)))
+    END AS function, -- a nameless one by its start, if that is known
   CASE f.kind WHEN 'python' THEN p.file WHEN 'mark' THEN f.mark_file ELSE l.file END AS file,
   CASE f.kind WHEN 'python' THEN f.python_line ELSE l.line END AS line,
   m.name AS module
@@ -23,7 +24,10 @@ FROM stack s JOIN frames f ON f.frame = s.frame AND f.position = 0
 -- 1. Which threads are there, and in which states was each?  The kernel's own counts.
 CREATE VIEW threads AS
 SELECT p.pid, t.tid, t.name, t.main, t.python, t.ended,
-  round(t.start_ns / 1e9, 3) AS start_s, round((t.end_ns - t.start_ns) / 1e9, 3) AS wall_s,
+  round(t.start_ns / 1e9, 3) AS start_s,
+  -- Of ended ones that were merged the sum; while the file grows a living one has no end.
+  round(CASE WHEN t.n_folded THEN t.lived_ns WHEN t.ended OR t.closed THEN t.end_ns - t.start_ns
+    ELSE (SELECT value FROM meta WHERE key = 'end_ns') - t.start_ns END / 1e9, 3) AS wall_s,
   round(t.cpu_ns / 1e9, 3) AS run_s, round(t.runqueue_ns / 1e9, 3) AS wait_cpu_s,
   round(t.off_cpu_ns / 1e9, 3) AS blocked_s,
   t.usage_voluntary + t.usage_involuntary AS switches,
@@ -178,7 +182,8 @@ ORDER BY s.wall DESC;
 
 -- 9. How do processes, or the ranks of one job, differ?
 CREATE VIEW processes AS
-SELECT p.pid, p.comm, p.environment, count(t.id) AS threads,
+SELECT p.pid, p.comm, p.environment,
+  sum(CASE WHEN t.n_folded THEN t.n_folded ELSE t.id IS NOT NULL END) AS threads,
   round(sum(t.cpu_ns) / 1e9, 3) AS run_s, round(sum(t.runqueue_ns) / 1e9, 3) AS wait_cpu_s,
   round(max(t.cpu_ns) FILTER (WHERE t.main) / 1e9, 3) AS main_run_s,
   round(max(t.off_cpu_ns) FILTER (WHERE t.main) / 1e9, 3) AS main_blocked_s,

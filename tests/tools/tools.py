@@ -388,7 +388,8 @@ class Packages(InFolder):
         "sudo": '"$@"',
         "id": 'echo "$USER_ID"',
     }
-    INSTALLED = ["update -qq", "install -y -q --no-install-recommends -o DPkg::Lock::Timeout=300 meson"]
+    INSTALLED = ["update -qq", "install -y -q --no-install-recommends "
+                               "-o DPkg::Lock::Timeout=300 meson"]
 
     def need(self, packages, assume="no", user=0, without=(), **how):
         for name, script in self.TOOLS.items():

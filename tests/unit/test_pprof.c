@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "exporter/exporter.h"
+#include "profile/kept.h"
 #include "tests/support/check_main.h"
 #include "tests/support/profile_builder.h"
 
@@ -176,8 +177,14 @@ START_TEST(a_function_has_its_file_and_its_module)
     struct profile_builder b = builder_start(10, "app");
     thread_id main = builder_thread(&b, 10, NULL);
     builder_run(&b, main, "step@/src/train.py:7:9 > run!/opt/a/libmge.so", 20, 20);
-    profile_end(b.p, INT64_C(20) * NS_PER_MS);
+    builder_run(&b, main, "load!/opt/a/libio.so", 10, 10);
+    profile_end(b.p, INT64_C(30) * NS_PER_MS);
+    profile_set_origin(b.p, &(struct profile_origin){.utc_ns = 1234567});
     write_profile(b.p, 0);
+    ck_assert_uint_eq(count(MAPPING), 2);
+    for (size_t i = 0; i < 2; i++) /* as Parca demands */
+        ck_assert_uint_eq(in(top(MAPPING, i), 1, 0).value, i + 1);
+    ck_assert_uint_eq(top(9, 0).value, 1234567);
     struct field run = by_id(LOCATION, packed(in(top(SAMPLE, 0), 1, 0), 0));
     struct field step = by_id(LOCATION, packed(in(top(SAMPLE, 0), 1, 0), 1));
     struct field mapping = by_id(MAPPING, in(run, 2, 0).value);
