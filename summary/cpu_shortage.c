@@ -44,7 +44,12 @@ static int64_t kept_by_quota_ns(const struct profile_cpu_limits *l, int64_t wall
     return min_i64(l->throttled_ns, (int64_t)(part * (double)wall_ns));
 }
 
-/* A group's threads wait together. */
+static int64_t life_of_one_ns(const struct thread_group *group)
+{
+    return group->wall_ns / (int64_t)group->n_threads;
+}
+
+/* A group's threads wait together, for WALL_NS. */
 static enum shortage_cause cause_of(const struct cpu_shortage *c, const struct profile_host *h,
                                     int64_t wall_ns, const struct thread_group *group)
 {
@@ -98,7 +103,7 @@ struct cpu_shortage cpu_shortage_of(const struct judgement *s, const struct thre
     };
     c.cpus = c.limits->cpus_any ? c.limits->cpus_any : h->cpus_online;
     c.pinned = c.cpus < h->cpus_online;
-    c.cause = cause_of(&c, h, s->wall_ns, group);
+    c.cause = cause_of(&c, h, min_i64(s->wall_ns, life_of_one_ns(group)), group);
     if (c.cause == SHORTAGE_OF_CPUS)
         find_variable(s, group, &c);
     c.limited = c.cause > SHORTAGE_OF_CPUS ||

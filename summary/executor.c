@@ -37,14 +37,15 @@ static bool is_of_process(const struct thread_summary *t, const struct thread_su
     return t->thread->process.ix == loop->thread->process.ix;
 }
 
-/* Does another thread of LOOP's process run an event loop?  What its coroutines return is awaited
- * as a thread's result is (run_coroutine_threadsafe()). */
-static bool has_other_loop(const struct judgement *s, const struct thread_summary *loop)
+bool executor_has_other_loop(const struct judgement *s, const struct thread_summary *loop,
+                             double most_idle)
 {
     for (size_t i = 0; i < s->g->summaries.n; i++) {
         const struct thread_summary *t = &s->g->summaries.threads[i];
-        if (t != loop && is_of_process(t, loop) && !has_frame(s, t, is_executor) &&
-            (has_frame(s, t, runs_loop) || task_loop_idle_share(s, t) > 0))
+        if (t == loop || !is_of_process(t, loop) || has_frame(s, t, is_executor))
+            continue;
+        double idle = task_loop_idle_share(s, t);
+        if ((idle > 0 || has_frame(s, t, runs_loop)) && idle <= most_idle)
             return true;
     }
     return false;
@@ -97,7 +98,9 @@ struct executor executor_of(const struct judgement *s, const struct thread_summa
     bool busy = true;
     count_tasks(s, loop, &e);
     /* A process pool's results are awaited in the same way. */
-    if (!e.tasks || rule_has_frame(s, is_process_pool) || has_other_loop(s, loop))
+    if (!e.tasks || rule_has_frame(s, is_process_pool) ||
+        executor_has_other_loop(s, loop,
+                                1)) /* what it returns is awaited as a thread's result is */
         return e;
     for (size_t i = 0; i < s->g->summaries.n; i++) {
         const struct thread_summary *t = &s->g->summaries.threads[i];

@@ -13,5 +13,9 @@ struct executor {
 };
 /* Of the process of the thread LOOP, which runs an event loop. */
 struct executor executor_of(const struct judgement *s, const struct thread_summary *loop);
+/* Does another thread of LOOP's process run an event loop, which is idle for MOST_IDLE of its time
+ * or less?  Whose task is whose is not known. */
+bool executor_has_other_loop(const struct judgement *s, const struct thread_summary *loop,
+                             double most_idle);
 /* Do more tasks wait than there are threads, none of which has time? */
 bool executor_lacks_threads(const struct executor *e);

@@ -26,7 +26,8 @@ static bool tells_pauses(const struct judgement *s, struct thread_group *group)
 /* Does rule_tasks() or rule_executor() tell of tasks of LOOP's? */
 static bool tells_tasks(const struct judgement *s, const struct thread_summary *loop)
 {
-    if (task_loop_idle_share(s, loop) < task_idle_share)
+    if (task_loop_idle_share(s, loop) < task_idle_share ||
+        executor_has_other_loop(s, loop, task_idle_share))
         return false;
     struct executor executor = executor_of(s, loop);
     return executor_lacks_threads(&executor) || task_most(s, loop, task_fault_of) ||

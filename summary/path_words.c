@@ -53,6 +53,13 @@ void add_place(struct text *out, const struct call_path *path)
     add_place_called(out, path, "called");
 }
 
+void add_heaviest_place(struct text *out, const struct call_path *path, int64_t ns)
+{
+    static const double nearly_all = 0.95;
+    text_add(out, (double)path->ns < nearly_all * (double)ns ? ", mainly " : ", ");
+    add_place(out, path);
+}
+
 void add_place_longest(struct text *out, const struct call_path *path)
 {
     add_place_called(out, path, "mainly called");

@@ -220,6 +220,14 @@ double rule_per_second(uint64_t n, const struct judgement *s)
     return per_second(n, s->wall_ns);
 }
 
+double rule_unrecorded_cpus(const struct judgement *s, const struct profile_process *p)
+{
+    int64_t cpu_ns = 0;
+    for (size_t i = 0; i < p->n_children; i++)
+        cpu_ns += p->children[i].recorded ? 0 : p->children[i].cpu_ns;
+    return share_of(cpu_ns, s->wall_ns);
+}
+
 int64_t rule_life_ns(const struct thread_group *group)
 {
     int64_t start_ns = INT64_MAX;

@@ -60,6 +60,9 @@ struct meanwhile rule_meanwhile_of(const struct judgement *s, const struct threa
 struct profile_usage rule_usage_of(const struct thread_group *group);
 double rule_system_share(const struct profile_usage *usage);   /* of its CPU time */
 double rule_per_second(uint64_t n, const struct judgement *s); /* of the recording */
+/* The CPUs that those children of P used that are not recorded, as far as a list of processes found
+ * them. */
+double rule_unrecorded_cpus(const struct judgement *s, const struct profile_process *p);
 /* The time from the beginning of GROUP's first thread to the end of its last. */
 int64_t rule_life_ns(const struct thread_group *group);
 double rule_per_second_of_life(uint64_t n, const struct thread_group *group);

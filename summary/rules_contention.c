@@ -326,8 +326,7 @@ void tell_contention(const struct judgement *s, struct finding *f, struct text *
     add_opening(f->group, "wait", f->share, words);
     text_add(words, " for ");
     wait_side_add_thing(words, s->p, &facts->at.side);
-    text_add(words, ", ");
-    add_place(words, &path);
+    add_heaviest_place(words, &path, (int64_t)(f->share * (double)f->group->wall_ns));
     call_path_release(&path);
     text_addf(words, ". %s%zu threads hold it in turn", facts->all_read ? "" : "At least ",
               facts->n_holders);

@@ -23,7 +23,8 @@ static void add_last_handler(const struct judgement *s, const struct thread_grou
 
 struct arena_facts {
     uint32_t node; /* the heaviest wait */
-    double share;  /* of the time: in such waits */
+    int64_t ns;    /* in all such waits */
+    double share;  /* of the time */
 };
 
 void rule_malloc_arena(const struct judgement *s, struct thread_group *group, struct finding *f)
@@ -40,7 +41,7 @@ void rule_malloc_arena(const struct judgement *s, struct thread_group *group, st
             self_ns > 0 ? tally_total(&group->tally, call_tree_node(s->g->tree, node).parent) : 0;
         best = self_ns > 0 && (!best || self_ns > tally_self(&group->tally, best)) ? node : best;
     }
-    struct arena_facts facts = {best, share_of(ns, group->wall_ns)};
+    struct arena_facts facts = {best, ns, share_of(ns, group->wall_ns)};
     add_figure(f, "share", facts.share);
     /* The threads that wait hold each other up, and a woken one waits for a CPU, too. */
     f->share = share_of(max_i64(ns, inside_ns), group->wall_ns);
@@ -55,8 +56,8 @@ void tell_malloc_arena(const struct judgement *s, struct finding *f, struct text
     size_t len = 0;
     struct call_path path = call_path_to(&group->tally, facts->node);
     add_opening(group, "wait", facts->share, words);
-    text_add(words, " for a malloc arena's lock, ");
-    add_place(words, &path);
+    text_add(words, " for a malloc arena's lock");
+    add_heaviest_place(words, &path, facts->ns);
     text_add(words, ".");
     const char *most =
         process_number(s->p, group->threads[0]->thread->process, "MALLOC_ARENA_MAX", &len);

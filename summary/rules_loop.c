@@ -93,14 +93,14 @@ static void add_never_waits(struct thread_group *group, const struct loop_polls 
 
 /* " It reads 35,000 times a second, 1 byte each: …", if that is what it does in most rounds; or why
  * else a descriptor may always be ready, such as one that gives nothing. */
-static void add_causes(const struct judgement *s, const struct thread_group *group,
-                       const struct loop_polls *polls, struct text *words, struct finding *f)
+static void add_causes(const struct thread_group *group, const struct loop_polls *polls,
+                       struct text *words, struct finding *f)
 {
     enum { MOST_ROUND_NS = NS_PER_MS, FEW_BYTES = 4 /* an eventfd(2) gives 8 */ };
     const struct profile_usage *u = &group->threads[0]->thread->usage;
-    const double reads = rule_per_second(u->reads, s);
-    if (u->reads && (int64_t)u->reads >= s->wall_ns / MOST_ROUND_NS && u->read_bytes >= u->reads &&
-        u->read_bytes / u->reads < FEW_BYTES) {
+    const double reads = rule_per_second_of_life(u->reads, group);
+    if (u->reads && (int64_t)u->reads >= rule_life_ns(group) / MOST_ROUND_NS &&
+        u->read_bytes >= u->reads && u->read_bytes / u->reads < FEW_BYTES) {
         const uint64_t bytes = u->read_bytes / u->reads;
         add_figure(f, "reads_per_s", reads);
         text_add(words, " It reads ");
@@ -145,7 +145,7 @@ void tell_ready_loop(const struct judgement *s, struct finding *f, struct text *
     add_percent(words, facts->share);
     text_add(words, " of its time.");
     add_handler(s, f->group, &facts->polls, words);
-    add_causes(s, f->group, &facts->polls, words, f);
+    add_causes(f->group, &facts->polls, words, f);
 }
 
 void release_ready_loop(void *facts)

@@ -8,6 +8,7 @@
 #include "summary/group_times.h"
 #include "summary/known.h"
 #include "summary/process_name.h"
+#include "summary/rule_classes.h"
 #include "summary/rule_words.h"
 
 static const double differing_share = 0.3; /* by which the odd one's place is its own */
@@ -401,13 +402,10 @@ static bool waits_for_another(const struct judgement *s, const struct profile_pr
  * find had ended, and the kernel has added their whole lives. */
 static double cpus_of_children(const struct judgement *s, const struct profile_process *p)
 {
-    int64_t cpu_ns = 0;
     bool recorded = false;
-    for (size_t i = 0; i < p->n_children; i++) {
+    for (size_t i = 0; i < p->n_children; i++)
         recorded |= p->children[i].recorded;
-        cpu_ns += p->children[i].recorded ? 0 : p->children[i].cpu_ns;
-    }
-    double seen = share_of(cpu_ns, s->wall_ns);
+    double seen = rule_unrecorded_cpus(s, p);
     double ended = share_of(p->children_cpu_ns, s->wall_ns);
     return recorded || ended > profile_see_host(s->p)->cpus_online ? seen : fmax(seen, ended);
 }
@@ -447,6 +445,9 @@ void tell_only_children(const struct judgement *s, struct finding *f, struct tex
     text_addf(words, "%d (", pid);
     text_add_tame(words, comm, strlen(comm));
     text_add(words, ") only waits for its children, which used ");
-    text_addf(words, "%.1f CPU%s and are not sampled. To sample them: wallspy -s -p %d",
-              facts->cpus, facts->cpus < 1.05 ? "" : "s", pid);
+    text_addf(words, "%.1f CPU%s and are not sampled", facts->cpus, facts->cpus < 1.05 ? "" : "s");
+    if (rule_goes_on(s->p, pid))
+        text_addf(words, ". To sample them: wallspy -s -p %d", pid);
+    else
+        text_add(words, ": record it again with -s.");
 }

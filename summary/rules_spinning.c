@@ -113,8 +113,8 @@ static void add_spin(const struct judgement *s, const struct spin_facts *facts, 
     if (at.spins)
         remedy = at.asked ? asks_remedy(at.asked)
                           : "Spin briefly, then sleep on a condition or a futex.";
-    text_addf(words, "%s, ", at.spins ? "in a wait for others" : spinning_words(at.frame->spins));
-    add_place(words, &facts->path);
+    text_add(words, at.spins ? "in a wait for others" : spinning_words(at.frame->spins));
+    add_heaviest_place(words, &facts->path, facts->crowded ? 0 : f->group->class_ns[CLASS_SPIN]);
     text_addf(words, ", which burns %.1f CPU%s.", cpus, cpus < 1.05 ? "" : "s");
     if (at.spins == OWN_SPIN_LOOPS)
         add_crowd(s, f->group, words);

@@ -1,6 +1,7 @@
 /* The rule about tasks of asyncio's that wait while their event loop idles: for one thing that does
  * not come, or for their turn at a limit. */
 #include "base/clock.h"
+#include "summary/executor.h"
 #include "summary/rule_words.h"
 #include "summary/task_kinds.h"
 #include "summary/task_waits.h"
@@ -91,7 +92,7 @@ void rule_tasks(const struct judgement *s, struct thread_group *group, struct fi
     add_figure(f, "seconds", (double)wait->least_ns / NS_PER_S);
     add_figure(f, "idle_share", idle);
     f->share = idle;
-    if (idle >= task_idle_share)
+    if (idle >= task_idle_share && !executor_has_other_loop(s, loop, task_idle_share))
         finding_applies(f, &facts, sizeof facts);
 }
 

@@ -318,21 +318,35 @@ static void add_turns(const struct crew *c, const struct at_work *w, struct text
               c->group->threads[0]->thread->main ? "process" : "thread");
 }
 
+static bool is_of_pool(const struct shown_frame *f)
+{
+    return f->kind == SHOWN_PYTHON && path_ends(f->file, "multiprocessing/pool.py");
+}
+
+/* Are C's those of a multiprocessing.Pool, whose map() has a chunksize? */
+static bool is_pool(const struct judgement *s, const struct crew *c)
+{
+    const struct profile_thread *t = c->group->threads[0]->thread;
+    size_t i = 0;
+    while (i < t->n_runs && !rule_stack_has(s, t->runs[i].at, is_of_pool))
+        i++;
+    return !c->loop && i < t->n_runs;
+}
+
 /* " have work then; for 64% of that time one works alone, in simulate sim.py:13. …" */
-static void add_alone(const struct crew *c, const struct at_work *w, double mean,
-                      struct text *words)
+static void add_alone(const struct judgement *s, const struct crew *c, const struct at_work *w,
+                      double mean, struct text *words)
 {
     text_addf(words, " %s work then; for ", mean < 1.05 ? "has" : "have");
     add_percent(words, share_of(w->alone_ns, w->wait_ns));
     text_add(words, " of that time one works alone");
     add_place_alone(c, w, words);
     text_add(words, ". To balance it, make tasks smaller and start the longest first");
-    bool maps = !c->loop && c->group->threads[0]->thread->python; /* as Python's pools do */
     if (c->loop && share_of(w->alone_ns, w->some_ns) >= mostly_one)
         text_add(words, "; and wake a thread for each: notify_one() for several lets the others "
                         "sleep.");
     else
-        text_add(words, maps ? "; chunksize=1 makes one per item." : ".");
+        text_add(words, is_pool(s, c) ? "; chunksize=1 makes one per item." : ".");
 }
 
 /* ---- the rule ---- */
@@ -435,7 +449,7 @@ void tell_uneven(const struct judgement *s, struct finding *f, struct text *word
     else if (take_turns(&u->crew, &u->work))
         add_turns(&u->crew, &u->work, words);
     else
-        add_alone(&u->crew, &u->work, u->mean, words);
+        add_alone(s, &u->crew, &u->work, u->mean, words);
 }
 
 void release_uneven(void *facts)

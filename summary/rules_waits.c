@@ -1,4 +1,6 @@
 /* Rules about long waits that nothing explains. */
+#include <math.h>
+
 #include "summary/accepting.h"
 #include "summary/commands.h"
 #include "summary/delays.h"
@@ -87,17 +89,20 @@ static bool is_epoll(const struct call_tree *t, uint32_t node, const void *unuse
     return f->kind == SHOWN_WAIT && f->wait == WAIT_CALL && str_starts(f->call, "epoll_");
 }
 
-/* The CPUs that the children used which GROUP waits for at NODE; 0: it waits for none. */
+/* The CPUs that the children used which GROUP waits for at NODE; 0: it waits for none, or for such
+ * as hardly ran. */
 static double cpus_of_children(const struct judgement *s, const struct thread_group *group,
                                const struct call_node *node)
 {
+    static const double worth_a_word = 0.05;
     const struct profile_process *process =
         profile_see_process(s->p, group->threads[0]->thread->process);
-    double cpus = share_of(process->children_cpu_ns, s->wall_ns);
+    double ended = share_of(process->children_cpu_ns, s->wall_ns);
     /* The kernel adds a child's whole life when it ends. */
-    bool in_time = cpus <= profile_see_host(s->p)->cpus_online;
+    bool in_time = ended <= profile_see_host(s->p)->cpus_online;
+    double cpus = fmax(in_time ? ended : 0, rule_unrecorded_cpus(s, process));
     bool waits = node->frame->call && str_starts(node->frame->call, "wait");
-    return waits && in_time ? cpus : 0;
+    return waits && cpus >= worth_a_word ? cpus : 0;
 }
 
 /* Has a process that is not recorded the lock that is waited for at NODE, SIDE? */
@@ -471,10 +476,11 @@ static void add_joined(const struct judgement *s, const struct wait_facts *facts
     text_release(&others);
 }
 
-/* " main sleeps another 44% in pace a.py:13 > clock_nanosleep.": GROUP's other long wait, beside
- * those of CLASS. */
+/* " main sleeps another 44% in pace a.py:13 > clock_nanosleep.", "another 40%, 18% in …": GROUP's
+ * other long wait, beside those of CLASS. */
 static void add_second_wait(struct thread_group *group, enum wait_class class, struct text *words)
 {
+    static const double nearly_all = 0.95;
     struct call_path path;
     enum wait_class second = second_wait(group, class);
     if (second == CLASS_NONE || !heaviest_in_class(&group->tally, second, &path))
@@ -482,6 +488,10 @@ static void add_second_wait(struct thread_group *group, enum wait_class class, s
     const char *verb = second == CLASS_SLEEP ? "sleep" : "wait";
     text_addf(words, " %s %s%s another ", group->noun, verb, verb_s(group));
     add_percent(words, share_of(group->class_ns[second], group->wall_ns));
+    if ((double)path.ns < nearly_all * (double)group->class_ns[second]) {
+        text_add(words, ", ");
+        add_percent(words, share_of(path.ns, group->wall_ns));
+    }
     text_add(words, " in ");
     add_way(words, &path);
     text_add(words, ".");
