@@ -171,18 +171,22 @@ class Killed(GrowingTest):
         self.assertEqual(os.listdir(growing.path.parent), ["run.wallspy"])
         assert_unharmed(growing.target)
 
+    def grow_beside(self, parent, older):
+        folder = tempfile.mkdtemp(dir=parent)
+        if older:
+            pathlib.Path(folder, "run.wallspy").write_text("older")
+        growing = self.grow(folder)
+        growing.older = older
+        return growing
+
     def kill_each(self):
         """Wallspy, its writer and both, on the disk and in memory, at random moments."""
         memory = tempfile.mkdtemp(dir="/dev/shm")
         self.addCleanup(shutil.rmtree, memory, True)
-        tries = [(random.uniform(COMMITTED_S, LONGEST_S), who,
-                  self.grow(tempfile.mkdtemp(dir=folder)))
-                 for who in ("wallspy", "writer", "both") for folder in (".", memory)]
+        tries = [(random.uniform(COMMITTED_S, LONGEST_S), who, self.grow_beside(folder, older))
+                 for who in ("wallspy", "writer", "both")
+                 for folder, older in ((".", True), (memory, False))]
         tries.sort(key=lambda each: each[0])
-        for _, _, growing in tries:
-            growing.older = not str(growing.path).startswith(memory)
-            if growing.older:
-                growing.path.write_text("older")
         killed = []
         for moment_s, who, growing in tries:
             growing.wait_until(moment_s)
