@@ -33,7 +33,7 @@ class LongWrites(unittest.TestCase):
     def test_few_are_cut(self):
         with python_target(SCRIPT) as target, Wallspy(target.pid) as wallspy:
             target.say("\n")
-            short = int(target.line())
+            short = int(target.line(60))  # it writes for 8 s
             facts = wallspy.stop().facts
             assert_unharmed(target)
         self.assertGreater(facts["long_writes"], WRITES)
