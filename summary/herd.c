@@ -41,12 +41,14 @@ static bool wakes_them(const struct thread_group *group, int64_t waking_ns)
 }
 
 /* Does GROUP wait at NODE to be woken?  Those that are woken all at once wait for the condition's
- * mutex next, most of the time. */
+ * mutex next, most of the time.  Of a result only those are woken who want it. */
 static bool waits_to_be_woken(const struct judgement *s, struct thread_group *group, uint32_t node)
 {
     static const double least_share = 0.1;
     enum futex_kind futex = call_tree_node(s->g->tree, node).futex;
     int64_t ns = 0;
+    if (is_for_known_result(s->g->tree, node))
+        return false;
     if (futex != FUTEX_LOCK)
         return futex == FUTEX_CONDITION || futex == FUTEX_SEMAPHORE;
     for (uint32_t i = 1; i <= call_tree_count(s->g->tree); i++)

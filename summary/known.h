@@ -72,7 +72,7 @@ enum known_act {
     DOES_KINDS,
 };
 /* Rows of slow code are bits; so many of them may be the user's. */
-enum { KNOWN_MOST_SLOW = 192, KNOWN_MOST_SLOW_ADDED = 16 };
+enum { KNOWN_MOST_SLOW = 256, KNOWN_MOST_SLOW_ADDED = 16 };
 enum known_match {
     MATCH_NAME,   /* as in frame_name_has(), of libc without its prefixes */
     MATCH_ANY,    /* "*" */

@@ -1,5 +1,8 @@
 #include "summary/rule_doing.h"
 
+#include <stdlib.h>
+
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "summary/event_loop.h"
 #include "summary/heaviest_paths.h"
@@ -24,18 +27,35 @@ bool node_collects(struct call_tree *t, uint32_t node)
     return at.frame->kind == SHOWN_MARK && str_eq(at.frame->name, "[gc]");
 }
 
+/* By node, what T's collector does there.  What a __del__ waits for is none of its work. */
+static int64_t *collected_ns(struct tally *t)
+{
+    int64_t *ret = xcalloc(call_tree_count(t->tree) + (size_t)1, sizeof *ret);
+    for (uint32_t node = 1; node <= call_tree_count(t->tree); node++) {
+        uint32_t above = node;
+        if (node_collects(t->tree, node))
+            ret[node] += tally_total(t, node);
+        if (call_tree_node(t->tree, node).frame->kind != SHOWN_WAIT)
+            continue;
+        while (above && !node_collects(t->tree, above))
+            above = call_tree_node(t->tree, above).parent;
+        ret[above] -= tally_self(t, node);
+    }
+    return ret;
+}
+
 bool doing_collects(struct tally *t, struct call_path *ret, int64_t *ret_ns)
 {
+    int64_t *here_ns = collected_ns(t);
     int64_t ns = 0;
     uint32_t best = 0;
+    here_ns[0] = 0; /* waits outside of it */
     for (uint32_t node = 1; node <= call_tree_count(t->tree); node++) {
-        if (!node_collects(t->tree, node))
-            continue;
-        int64_t here_ns = tally_total(t, node);
-        ns += here_ns;
-        best = !best || here_ns > tally_total(t, best) ? node : best;
+        ns += here_ns[node];
+        best = here_ns[node] > here_ns[best] ? node : best;
     }
-    if (!best || ns <= 0)
+    free(here_ns);
+    if (!best)
         return false;
     *ret = call_path_to(t, best);
     *ret_ns = ns;

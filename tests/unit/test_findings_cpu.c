@@ -44,6 +44,21 @@ START_TEST(collections_at_the_end_are_told_with_what_they_take)
 }
 END_TEST
 
+/* A __del__ that the collector calls waits for a lock: no setting of the collector's helps. */
+START_TEST(who_waits_within_a_collection_does_not_collect)
+{
+    setup();
+    collects(1, 300);
+    builder_run(&b, lead,
+                "load_1@/src/batch.py:1:1 > [gc] > __del__@/src/batch.py:9:9 > futex [blocked]",
+                3700, 0);
+    judge(4000);
+    for (size_t i = 0; i < found.n; i++)
+        ck_assert(!found.items[i].words || !strstr(found.items[i].words, "collecting garbage"));
+    teardown();
+}
+END_TEST
+
 /* The collection at the end is the longest one, but not most of them. */
 START_TEST(collections_at_the_end_do_not_stand_for_all_others)
 {
@@ -203,5 +218,6 @@ CHECK_MAIN("findings_cpu", 20, who_sleeps_where_it_wakes_all_is_told_whom, a_san
            a_helper_that_leads_computes_beside_its_waits_for_work,
            collections_at_the_end_are_told_with_what_they_take,
            collections_at_the_end_do_not_stand_for_all_others,
+           who_waits_within_a_collection_does_not_collect,
            what_it_waits_for_is_no_place_where_it_computes,
            code_from_a_string_is_the_users_where_the_program_is_one)

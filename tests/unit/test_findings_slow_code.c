@@ -55,6 +55,7 @@ START_TEST(what_is_known_to_be_slow_is_told)
         {"step!app > parse!app > __cxa_throw!libstdc++.so.6 > _Unwind_RaiseException!libgcc_s.so.1",
          "C++ throws exceptions for 75% of its CPU time: each walks the stack twice"},
         {STEP "_ProtocolMeta.__instancecheck__" LIB("typing.py"), "a base class takes one look"},
+        {"step!app > rate!app > getrusage!libc.so.6", "getrusage() runs for 75% of its CPU time"},
         {"step!app > draw!app > rand!libc.so.6", "rand() runs for 75% of its CPU time: it takes"},
         {"step!app > count!app > ___pthread_mutex_lock!libc.so.6", "hold one for several steps"},
     };

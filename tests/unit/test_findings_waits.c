@@ -389,8 +389,45 @@ START_TEST(a_herd_that_waits_for_its_mutex_is_told_who_wakes_it)
 }
 END_TEST
 
+/* Six threads wait in WAIT, thousands of times a second; main wakes all, by broadcast. */
+static bool may_wake(const char *wait)
+{
+    bool may = false;
+    struct text stack = {0};
+    setup();
+    text_addf(&stack, "%s > pthread_cond_wait!libc.so.6 > futex [blocked]", wait);
+    builder_run(&b, lead, "main!app > submit!app > pthread_cond_broadcast!libc.so.6", 400, 400);
+    builder_run(&b, lead, "main!app > rest!app > nanosleep [blocked]", 3600, 0);
+    for (int i = 0; i < 6; i++) {
+        thread_id t = builder_thread(&b, 11 + i, "taskq");
+        builder_run(&b, t, stack.s, 3900, 0);
+        builder_run(&b, t, "taskq!app", 100, 100);
+        profile_get_thread(b.p, t)->runs[0].weights.events.put_on_cpu = 10000;
+        profile_get_thread(b.p, t)->usage = (struct profile_usage){
+            .over_ns = 4000L * NS_PER_MS, .voluntary = 13000, .system_ns = 50 * NS_PER_MS};
+    }
+    judge(4000);
+    for (size_t i = 0; i < found.n; i++)
+        may |= found.items[i].words && strstr(found.items[i].words, "may wake them all");
+    teardown();
+    text_release(&stack);
+    return may;
+}
+
+/* Each of them is woken by a result of its own. */
+START_TEST(who_waits_for_a_result_is_no_herd)
+{
+#define CONDITION " > wait@/usr/lib/python3.11/threading.py:1:2"
+    ck_assert(may_wake("taskq!app"));
+    ck_assert(may_wake("sell@/src/a.py:1:2" CONDITION));
+    ck_assert(!may_wake("sell@/src/a.py:1:2 > result@/usr/lib/python3.11/concurrent/futures/"
+                        "_base.py:1:2" CONDITION));
+}
+END_TEST
+
 CHECK_MAIN(
-    "findings_waits", 20, a_loop_that_waits_for_one_child_is_told_as_such,
+    "findings_waits", 20, who_waits_for_a_result_is_no_herd,
+    a_loop_that_waits_for_one_child_is_told_as_such,
     a_herd_that_waits_for_its_mutex_is_told_who_wakes_it, several_that_share_a_lock_are_named,
     what_workers_at_the_other_end_do_is_told, threads_that_run_one_after_the_other_are_told_to,
     who_is_of_another_family_ends_no_wait_for_a_thread, who_is_not_waited_for_is_not_told_meanwhile,
