@@ -277,7 +277,7 @@ void output_give_to_user(int fd, const char *path)
 
 static int move_into_place(const struct finished *f)
 {
-    if (f->target->is_new || output_was_written_meanwhile(f->target))
+    if (f->target->is_new || output_has_changed(f->target))
         return rename_to_new(f->name, f->target->path);
     return rename(f->name, f->target->path) == 0 ? 0 : -errno;
 }
@@ -293,7 +293,7 @@ static int publish(const struct finished *f, bool *ret_whole)
 }
 
 /* The recording is whole, but the file at PATH must not be replaced: it is another user's file in
- * /tmp, it is mounted into a container, or another wallspy has written it meanwhile.  The recording
+ * /tmp, it is mounted into a container, or another wallspy has written it since.  The recording
  * gets a visible name beside it, if that name is free. */
 static bool keep_beside(const struct finished *f, int error, struct err *err)
 {
@@ -302,10 +302,11 @@ static bool keep_beside(const struct finished *f, int error, struct err *err)
     char *kept =
         xasprintf("%.*swallspy.%d.%.*s", (int)(base - path), path, getpid(), MAX_BASE_BYTES, base);
     bool done = rename_to_new(f->name, kept) == 0;
-    bool meanwhile = error == -EEXIST && !f->target->is_new;
+    bool changed = error == -EEXIST && !f->target->is_new;
     if (done)
         (void)err_set(err, error, "cannot replace %s: %s. The recording is in %s.", path,
-                      meanwhile ? "it was written meanwhile" : strerror(-error), kept);
+                      changed ? "it has changed since the recording began" : strerror(-error),
+                      kept);
     free(kept);
     return done;
 }

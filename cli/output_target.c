@@ -279,7 +279,7 @@ void output_note_before(struct output_target *t)
         t->before = (struct stat){.st_ino = 0};
 }
 
-bool output_was_written_meanwhile(const struct output_target *t)
+bool output_has_changed(const struct output_target *t)
 {
     struct stat now;
     const struct stat *before = &t->before;

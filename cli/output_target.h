@@ -23,10 +23,10 @@ struct output_target {
  * another errno if the file cannot be written. */
 int output_plan(struct output_target *ret, const char *path, const char *format, bool is_new,
                 struct err *err);
-/* Notes what has the name of T now. */
+/* Notes which file has T's name now. */
 void output_note_before(struct output_target *t);
-/* Has another program written a file of that name since? */
-bool output_was_written_meanwhile(const struct output_target *t);
+/* Has that name another file now, or the file another content? */
+bool output_has_changed(const struct output_target *t);
 void output_target_release(struct output_target *t);
 
 /* Creates the hidden temporary file that is to replace PATH.  *RET_NAME is its name, which

@@ -51,8 +51,9 @@ static const struct metric_info infos[METRIC_COUNT] = {
     [METRIC_CUT_SHORT] =
         {"cut_short", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "time",
          .words = "the recording was cut short",
-         .meaning = "1: the file has what there was when wallspy was killed, or when it was read "
-                    "while it grew. Its end is missing."},
+         .meaning =
+             "1: the end is missing. Wallspy is killed before it, or the file is read while it "
+             "grows."},
     [METRIC_STOLEN_S] =
         {"stolen_s", UNIT_S,
          .meaning = "The CPU time that the hypervisor gave to other machines, over all CPUs."},

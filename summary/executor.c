@@ -24,14 +24,6 @@ static bool is_process_pool(const struct shown_frame *f)
     return known_does(f, DOES_POOL_PROCESSES);
 }
 
-static bool has_frame(const struct judgement *s, const struct thread_summary *t, frame_test *test)
-{
-    for (size_t i = 0; i < t->thread->n_runs; i++)
-        if (rule_stack_has(s, t->thread->runs[i].at, test))
-            return true;
-    return false;
-}
-
 static bool is_of_process(const struct thread_summary *t, const struct thread_summary *loop)
 {
     return t->thread->process.ix == loop->thread->process.ix;
@@ -42,10 +34,10 @@ bool executor_has_other_loop(const struct judgement *s, const struct thread_summ
 {
     for (size_t i = 0; i < s->g->summaries.n; i++) {
         const struct thread_summary *t = &s->g->summaries.threads[i];
-        if (t == loop || !is_of_process(t, loop) || has_frame(s, t, is_executor))
+        if (t == loop || !is_of_process(t, loop) || rule_thread_has(s, t->thread, is_executor))
             continue;
         double idle = task_loop_idle_share(s, t);
-        if ((idle > 0 || has_frame(s, t, runs_loop)) && idle <= most_idle)
+        if ((idle > 0 || rule_thread_has(s, t->thread, runs_loop)) && idle <= most_idle)
             return true;
     }
     return false;
@@ -106,7 +98,7 @@ struct executor executor_of(const struct judgement *s, const struct thread_summa
         const struct thread_summary *t = &s->g->summaries.threads[i];
         struct thread_group *group = groups_of(s->g, t->thread);
         if (!group || group->mixed || !is_of_process(t, loop) || is_of_the_past(t, loop) ||
-            !has_frame(s, t, is_executor))
+            !rule_thread_has(s, t->thread, is_executor))
             continue;
         first = first ? first : t;
         e.one &= are_of_one(t, first);

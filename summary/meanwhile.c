@@ -158,9 +158,10 @@ static bool is_for_results(const struct groups *g, const struct profile_thread *
            is_for_known_result(g->tree, call_tree_of(g->tree, run->at));
 }
 
-/* Of what part of what GROUP does in WAITS is TEST true? */
 typedef bool run_test(const struct groups *g, const struct profile_thread *thread,
                       const struct run *run);
+
+/* Is TEST true of any run of GROUP's? */
 static bool is_ever(const struct groups *g, const struct thread_group *group, run_test *test)
 {
     for (size_t i = 0; i < group->n; i++) {
@@ -172,6 +173,7 @@ static bool is_ever(const struct groups *g, const struct thread_group *group, ru
     return false;
 }
 
+/* Of what part of what GROUP does in WAITS is TEST true? */
 static double part_that_is(const struct groups *g, const struct thread_group *group,
                            const struct intervals *waits, run_test *test)
 {

@@ -55,8 +55,8 @@ void add_place(struct text *out, const struct call_path *path)
 
 void add_heaviest_place(struct text *out, const struct call_path *path, int64_t ns)
 {
-    static const double nearly_all = 0.95;
-    text_add(out, (double)path->ns < nearly_all * (double)ns ? ", mainly " : ", ");
+    static const double most_share = 0.95; /* that is as good as all */
+    text_add(out, (double)path->ns < most_share * (double)ns ? ", mainly " : ", ");
     add_place(out, path);
 }
 

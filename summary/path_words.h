@@ -11,7 +11,7 @@ void add_name(struct text *out, const char *part);
 /* "in TopK::exec ops.cc:34, called from f a.py:3" */
 void add_place(struct text *out, const struct call_path *path);
 /* The same of a function that others call, too: ", mainly called from f a.py:3" */
-/* ", in release x.c:9"; ", mainly in …", where PATH has less than nearly all of NS. */
+/* ", in release x.c:9"; ", mainly in …", where PATH has not as good as all of NS. */
 void add_heaviest_place(struct text *out, const struct call_path *path, int64_t ns);
 void add_place_longest(struct text *out, const struct call_path *path);
 /* "TopK::exec > cudaGetDeviceProperties > ioctl" */

@@ -114,6 +114,14 @@ bool rule_stack_has(const struct judgement *s, struct spot at, frame_test *test)
     return false;
 }
 
+bool rule_thread_has(const struct judgement *s, const struct profile_thread *t, frame_test *test)
+{
+    size_t i = 0;
+    while (i < t->n_runs && !rule_stack_has(s, t->runs[i].at, test))
+        i++;
+    return i < t->n_runs;
+}
+
 bool rule_is_import(const struct shown_frame *f)
 {
     return known_does(f, DOES_IMPORT);

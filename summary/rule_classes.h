@@ -19,6 +19,8 @@ struct intervals intervals_of(const struct judgement *s, const struct profile_th
 typedef bool frame_test(const struct shown_frame *f);
 bool rule_has_frame(const struct judgement *s, frame_test *test);
 bool rule_stack_has(const struct judgement *s, struct spot at, frame_test *test);
+/* Has one of T's stacks such a frame? */
+bool rule_thread_has(const struct judgement *s, const struct profile_thread *t, frame_test *test);
 /* Has every import in Python such a frame as F? */
 bool rule_is_import(const struct shown_frame *f);
 /* Does F wait for what comes of a task that a pool was given? */

@@ -134,20 +134,11 @@ static bool had_copies(const struct profile_process *process)
     return had;
 }
 
-static bool is_of_start(const struct shown_frame *f)
+/* Does F start a program by fork() and exec(), which copies no page?  It may be the same one. */
+static bool starts_program(const struct shown_frame *f)
 {
     return known_does(f, DOES_RUN_PROGRAM) ||
            (f->kind == SHOWN_PYTHON && path_ends(f->file, "multiprocessing/popen_spawn_posix.py"));
-}
-
-/* Does THREAD start others by fork() and exec(), which copies no page?  They may be of the same
- * program. */
-static bool starts_programs(const struct judgement *s, const struct profile_thread *thread)
-{
-    size_t k = 0;
-    while (k < thread->n_runs && !rule_stack_has(s, thread->runs[k].at, is_of_start))
-        k++;
-    return k < thread->n_runs;
 }
 
 /* May it have, as far as its children were seen?  They are looked for once a second. */
@@ -172,7 +163,8 @@ static int64_t forks_ns(const struct judgement *s, const struct thread_group *gr
             continue;
         int64_t thread_ns = forks_of(s, thread);
         ns += thread_ns;
-        *ret_copies |= thread_ns > 0 || (had_copies(process) && !starts_programs(s, thread));
+        *ret_copies |=
+            thread_ns > 0 || (had_copies(process) && !rule_thread_has(s, thread, starts_program));
     }
     return ns;
 }

@@ -170,14 +170,6 @@ static bool is_of_tasks(const struct shown_frame *f)
     return known_does(f, DOES_SEND_TASKS);
 }
 
-static bool sends_tasks(const struct judgement *s, const struct profile_thread *t)
-{
-    size_t i = 0;
-    while (i < t->n_runs && !rule_stack_has(s, t->runs[i].at, is_of_tasks))
-        i++;
-    return i < t->n_runs;
-}
-
 /* " The messages are small: 84,000 reads a second. Send more in each (chunksize).", with what is
  * known of the library by which the user sends them, or else the passer. */
 static void add_size(const struct judgement *s, const struct message_facts *facts, struct text *out,
@@ -197,7 +189,7 @@ static void add_size(const struct judgement *s, const struct message_facts *fact
         add_slow_code_of(s, facts->best.group, out, f) <= 0)
         text_add(out, small ? " Send more in each (chunksize)."
                             : " Send less per message, or share memory.");
-    if (!small && sends_tasks(s, facts->best.group->threads[0]->thread))
+    if (!small && rule_thread_has(s, facts->best.group->threads[0]->thread, is_of_tasks))
         text_add(out, " A task that is a method takes its object along: initializer= gives it to "
                       "each process once.");
 }

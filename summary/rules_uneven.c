@@ -326,11 +326,7 @@ static bool is_of_pool(const struct shown_frame *f)
 /* Are C's those of a multiprocessing.Pool, whose map() has a chunksize? */
 static bool is_pool(const struct judgement *s, const struct crew *c)
 {
-    const struct profile_thread *t = c->group->threads[0]->thread;
-    size_t i = 0;
-    while (i < t->n_runs && !rule_stack_has(s, t->runs[i].at, is_of_pool))
-        i++;
-    return !c->loop && i < t->n_runs;
+    return !c->loop && rule_thread_has(s, c->group->threads[0]->thread, is_of_pool);
 }
 
 /* " have work then; for 64% of that time one works alone, in simulate sim.py:13. …" */

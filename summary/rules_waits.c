@@ -480,7 +480,6 @@ static void add_joined(const struct judgement *s, const struct wait_facts *facts
  * other long wait, beside those of CLASS. */
 static void add_second_wait(struct thread_group *group, enum wait_class class, struct text *words)
 {
-    static const double nearly_all = 0.95;
     struct call_path path;
     enum wait_class second = second_wait(group, class);
     if (second == CLASS_NONE || !heaviest_in_class(&group->tally, second, &path))
@@ -488,7 +487,7 @@ static void add_second_wait(struct thread_group *group, enum wait_class class, s
     const char *verb = second == CLASS_SLEEP ? "sleep" : "wait";
     text_addf(words, " %s %s%s another ", group->noun, verb, verb_s(group));
     add_percent(words, share_of(group->class_ns[second], group->wall_ns));
-    if ((double)path.ns < nearly_all * (double)group->class_ns[second]) {
+    if ((double)path.ns < most_share * (double)group->class_ns[second]) {
         text_add(words, ", ");
         add_percent(words, share_of(path.ns, group->wall_ns));
     }

@@ -314,7 +314,8 @@ class Grows(GrowingTest):
         first.process.send_signal(signal.SIGINT)
         said = first.ends()
         (kept,) = [name for name in os.listdir(".") if name != "run.wallspy"]
-        self.assertIn("run.wallspy: it was written meanwhile. The recording is in ", said)
+        self.assertIn("run.wallspy: it has changed since the recording began. The "
+                      "recording is in ", said)
         self.assertIn(kept, said)
         self.assertLess(self.check_sums("run.wallspy", 1), 1.5)
         self.assertGreater(self.check_sums(kept, 1), 1.5)
