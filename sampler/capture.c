@@ -498,7 +498,14 @@ void capture_released(struct sampler *s, struct thread *t, const struct schedsta
     claim_stopped(t, m->snapshot.state, stopped_ns, s->interval_ns);
 }
 
-bool capture_waiting(struct sampler *s, struct thread *t, int64_t now_ns)
+/* Did T wait on while its memory was read? */
+static bool waited_on(struct sampler *s, struct thread *t)
+{
+    struct schedstat now;
+    return thread_read_schedstat(s, t, &now) == 0 && now.runs == t->sched.runs;
+}
+
+bool capture_waiting(struct sampler *s, struct thread *t, bool proven, int64_t now_ns)
 {
     struct sample_message *m = reserve(s, 0);
     if (!m)
@@ -508,8 +515,7 @@ bool capture_waiting(struct sampler *s, struct thread *t, int64_t now_ns)
     m->snapshot.state = THREAD_RUNNABLE;
     m->snapshot.syscall = -2; /* unknown */
     read_memory(s, t, m, 0, false);
-    struct schedstat now;
-    if (thread_read_schedstat(s, t, &now) < 0 || now.runs != t->sched.runs) {
+    if ((!proven || t->hook) && !waited_on(s, t)) {
         undo_hook(t);
         return false;
     }

@@ -29,7 +29,8 @@ void capture_held(struct sampler *s, struct thread *t, const struct stop *stop);
  * unknown.  Async-signal-safe. */
 void capture_released(struct sampler *s, struct thread *t, const struct schedstat *now);
 /* T waits for a CPU, and is not asked to stop: emits its Python frames, which stand still
- * meanwhile, as of NOW_NS.  False: it runs now, and nothing was emitted. */
-bool capture_waiting(struct sampler *s, struct thread *t, int64_t now_ns);
+ * meanwhile, as of NOW_NS.  PROVEN: t->sched is of a moment when T waited; else it is looked at
+ * once more.  False: it runs now, and nothing was emitted. */
+bool capture_waiting(struct sampler *s, struct thread *t, bool proven, int64_t now_ns);
 /* T runs and must not be held: emits its Python frames alone. */
 void capture_not_held(struct sampler *s, struct thread *t, int64_t now_ns);

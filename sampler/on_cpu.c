@@ -17,35 +17,52 @@ void on_cpu_woke(struct sampler *s)
         s->woke_ns = own.exec_start_ns;
 }
 
-/* T's switches.  RET_SINCE_NS: since when it has been where it is, if it is off the CPU; 0:
- * unknown. */
-static bool read_switches(struct sampler *s, struct thread *t, uint64_t *ret,
-                          uint64_t *ret_since_ns)
+static bool read_sched(struct sampler *s, struct thread *t, struct switches *ret)
 {
     struct task_sched sched;
+    if (thread_read_sched(s, t, &sched) < 0)
+        return false;
+    *ret = (struct switches){sched.switches, sched.exec_start_ns, t->sched.runs, s->tick_ns, true};
+    return true;
+}
+
+void on_cpu_look(struct sampler *s, struct thread *t)
+{
+    t->looked.known = false;
+    (void)read_sched(s, t, &t->looked);
+}
+
+bool on_cpu_looked(const struct sampler *s, const struct thread *t)
+{
+    return t->looked.known && t->looked.tick_ns == s->tick_ns && t->looked.runs == t->sched.runs;
+}
+
+/* A look is used once. */
+static bool read_switches(struct sampler *s, struct thread *t, struct switches *ret)
+{
     struct task_status status;
-    *ret_since_ns = 0;
-    if (thread_read_sched(s, t, &sched) == 0) {
-        *ret = sched.switches;
-        *ret_since_ns = sched.exec_start_ns;
+    bool looked = on_cpu_looked(s, t);
+    *ret = t->looked;
+    t->looked.known = false;
+    if (looked || read_sched(s, t, ret))
         return true;
-    }
     if (thread_read_status(s, t, &status) < 0)
         return false;
-    *ret = status.voluntary + status.involuntary;
+    *ret = (struct switches){.n = status.voluntary + status.involuntary};
     return true;
 }
 
 /* T's run count less its switches, if it did not run while both were read. */
 static bool read_ahead(struct sampler *s, struct thread *t, int64_t *ret, uint64_t *ret_since_ns)
 {
-    uint64_t switches;
+    struct switches switches;
     struct schedstat after;
-    if (!s->can.schedstat || !read_switches(s, t, &switches, ret_since_ns) ||
+    if (!s->can.schedstat || !read_switches(s, t, &switches) ||
         thread_read_schedstat(s, t, &after) < 0 || after.runs != t->sched.runs)
         return false;
     t->sched = after;
-    *ret = (int64_t)(after.runs - switches);
+    *ret = (int64_t)(after.runs - switches.n);
+    *ret_since_ns = switches.since_ns;
     return true;
 }
 

@@ -9,13 +9,32 @@
  * Private to sampler/. */
 #pragma once
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "capture/snapshot.h"
 
 struct sampler;
 struct thread;
 
+/* A look at how often a thread was switched out. */
+struct switches {
+    uint64_t n;
+    uint64_t since_ns; /* since when it has been off the CPU, if it is; 0: unknown */
+    uint64_t runs;     /* its run count just before */
+    int64_t tick_ns;
+    bool known;
+};
+
 /* The sampler has just been woken, and has read nothing yet: notes when that was. */
 void on_cpu_woke(struct sampler *s);
+/* T, which has run since its last sample, waits for a CPU by all appearance, or runs: looks at its
+ * switches before its call is read.  A call that is read later, and shows it awake, proves that it
+ * was not asleep at the look, either. */
+void on_cpu_look(struct sampler *s, struct thread *t);
+/* Has on_cpu_look() looked at T in this tick, has T begun no other run since, and has
+ * on_cpu_state() not used the look yet? */
+bool on_cpu_looked(const struct sampler *s, const struct thread *t);
 /* Does T run, or wait for a CPU?  t->displaced: it ran until the sampler took its CPU.
  * THREAD_RUNNING_OR_RUNNABLE: unknown.  t->sched has the counts of that moment. */
 enum thread_state on_cpu_state(struct sampler *s, struct thread *t);

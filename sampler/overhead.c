@@ -91,13 +91,24 @@ static int64_t held_since_request(const struct thread *t, const struct schedstat
     return (int64_t)most_ns - (t->stopped_in_call ? ran_ns : STOPS_WITHIN_NS);
 }
 
+bool overhead_heard_at_once(struct sampler *s, const struct hold *hold)
+{
+    struct schedstat own;
+    if (s->own_fd < 0 || schedstat_read(s->own_fd, &own) < 0)
+        return false;
+    uint64_t waited_ns = own.wait_ns - s->own_wait_ns; /* since the last such stop */
+    s->own_wait_ns = own.wait_ns;
+    return s->can.schedstat && hold->deaf_ns + waited_ns <= HEARD_AT_ONCE_NS;
+}
+
 /* Where wallspy has no CPU when the thread stops, the stop is reported late, and wallspy's own
  * clock misses most of the hold.  A hypervisor that takes the CPU away looks the same, and counts
  * as a hold within that time. */
 uint32_t overhead_held_ns(struct thread *t, const struct schedstat *now, int64_t now_ns,
-                          const struct hold *hold)
+                          const struct hold *hold, bool at_once)
 {
-    bool heard_late = hold->most_ns > hold->ns && hold->most_ns - hold->ns > HEARD_AT_ONCE_NS;
+    bool heard_late =
+        !at_once && hold->most_ns > hold->ns && hold->most_ns - hold->ns > HEARD_AT_ONCE_NS;
     int64_t between_ns = held_between_releases(t, now, now_ns, heard_late);
     if (!heard_late)
         return hold->ns;

@@ -2,6 +2,7 @@
  * to sampler/. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "target/proc.h"
@@ -10,10 +11,13 @@ struct hold; /* sampler/tracer.h */
 struct sampler;
 struct thread;
 
+/* Did wallspy hear of HOLD, which it has just ended, when it began?  Asked of threads that waited
+ * for a CPU: they stop long after the request.  Async-signal-safe. */
+bool overhead_heard_at_once(struct sampler *s, const struct hold *hold);
 /* T was just let go, and had the counts NOW at NOW_NS.  Returns how long HOLD was, from the stop
- * itself where the counts tell.  Async-signal-safe. */
+ * itself where the counts tell.  AT_ONCE: as overhead_heard_at_once() says.  Async-signal-safe. */
 uint32_t overhead_held_ns(struct thread *t, const struct schedstat *now, int64_t now_ns,
-                          const struct hold *hold);
+                          const struct hold *hold, bool at_once);
 /* T was held for HELD_NS.  Async-signal-safe. */
 void overhead_add(struct thread *t, uint32_t held_ns);
 /* After a tick: makes the interval longer or shorter, so that holds keep to --max-overhead. */

@@ -83,8 +83,8 @@ struct sampler {
     } held_slots[HELD_SLOTS];
     int64_t cpu_ns, own_cpu_ns; /* wallspy's CPU time at the end of the last slot; the sampler's */
     bool registering;           /* threads were to be registered then */
-    int n_cpus;
-    int held_slot; /* the present one */
+    uint64_t own_wait_ns;  /* for how long the sampler had waited for a CPU, by the last look */
+    int n_cpus, held_slot; /* HELD_SLOT: the present one */
     int64_t overhead_checked_ns;
     struct priority priority;
 

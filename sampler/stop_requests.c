@@ -127,7 +127,8 @@ void stop_requests_released(void *sampler, uint64_t tag, const struct hold *hold
     if (r == -ESRCH) /* T is gone: another thread, which has its tid now, stopped */
         s->held = (struct held_capture){0};
     bool counted = r == 0 && s->can.schedstat;
-    uint32_t held_ns = counted ? overhead_held_ns(t, &now, now_ns, hold) : hold->ns;
+    bool at_once = t->wait_asked && overhead_heard_at_once(s, hold);
+    uint32_t held_ns = counted ? overhead_held_ns(t, &now, now_ns, hold, at_once) : hold->ns;
     counters_add_hold(&s->counters, held_ns);
     capture_released(s, t, r == 0 ? &now : NULL);
     overhead_add(t, held_ns);

@@ -5,9 +5,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "capture/snapshot.h"
 #include "sampler/claim.h"
 #include "sampler/long_write.h"
+#include "sampler/on_cpu.h"
 #include "sampler/recorder.h"
 #include "sampler/stack_area.h"
 #include "sampler/thread_files.h"
@@ -77,6 +77,7 @@ struct thread {
     /* on_cpu.c */
     int64_t switch_base; /* run count − switches while it is off the CPU, and no more than 0 */
     bool base_known, displaced; /* the sampler took its CPU for this tick */
+    struct switches looked;
 
     /* waiters.c */
     int64_t wait_seen_ns; /* when it was last found to wait for a CPU, and not asked to stop */
@@ -138,8 +139,7 @@ struct thread {
     bool faults_known;
 
     /* overhead.c */
-    uint64_t held_ns; /* in all */
-    uint64_t lost_ns; /* of that, what it would have run: see overhead_add() */
+    uint64_t held_ns, lost_ns; /* in all; of that, what it would have run: overhead_add() */
     struct demand demand;
     struct release released;
     int64_t watched_until_ns; /* its switches are read at each release until then */

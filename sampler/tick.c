@@ -49,11 +49,13 @@ static bool stop_tells(const struct sampler *s, const struct thread *t)
 }
 
 /* T seems to wait for a CPU: is it left alone, and its wait sampled?  It may have fallen asleep
- * since it was viewed.  Its counts are those of that sleep then, and would prove a wait for a CPU
- * as long as it sleeps; the next tick finds it asleep. */
-static bool leave_waiting(struct sampler *s, struct thread *t, int64_t now_ns)
+ * since it was viewed, unless its counts PROVE that it had left its CPU before.  The counts are
+ * those of that sleep then, and would prove a wait for a CPU as long as it sleeps; the next tick
+ * finds it asleep. */
+static bool leave_waiting(struct sampler *s, struct thread *t, bool proven, int64_t now_ns)
 {
-    return waiters_leave(s, t) && (!thread_is_awake(s, t) || capture_waiting(s, t, now_ns));
+    return waiters_leave(s, t) &&
+           ((!proven && !thread_is_awake(s, t)) || capture_waiting(s, t, proven, now_ns));
 }
 
 /* T runs or waits for a CPU. */
@@ -66,10 +68,11 @@ static void visit_runnable(struct sampler *s, struct thread *t, int64_t now_ns)
     }
     t->displaced = false;
     t->wait_share = 1;
+    bool looked = on_cpu_looked(s, t);
     enum thread_state state = stop_tells(s, t) ? THREAD_RUNNING_OR_RUNNABLE : on_cpu_state(s, t);
     s->waiting |= state == THREAD_RUNNABLE || t->displaced;
     t->process->ran = true;
-    if (state == THREAD_RUNNABLE && leave_waiting(s, t, now_ns))
+    if (state == THREAD_RUNNABLE && leave_waiting(s, t, looked, now_ns))
         return;
     claim_found(t, state);
     stop_requests_queue(s, t, now_ns);
@@ -280,6 +283,13 @@ static bool may_register(struct sampler *s, struct thread *t, int64_t now_ns)
     return thread_read_state(s, t) == 'R';
 }
 
+/* T, which waited for a CPU, has run since, and now does so again, as long as others do. */
+static bool seems_to_wait(const struct sampler *s, const struct thread *t)
+{
+    return s->waiting_before && t->sampled.state == THREAD_RUNNABLE && t->base_known &&
+           !s->shooting;
+}
+
 static void visit(struct sampler *s, struct thread *t)
 {
     struct syscall_state view;
@@ -311,6 +321,8 @@ static void visit(struct sampler *s, struct thread *t)
     dormant_note_run(t, now_ns, &before);
     waiters_moved(t);
     claim_drop(t);
+    if (seems_to_wait(s, t))
+        on_cpu_look(s, t);
     r = thread_read_syscall(s, t, &view);
     if (r == 0 && view.view != SYSCALL_BLOCKED)
         dormant_note_active(t);

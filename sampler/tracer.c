@@ -39,7 +39,7 @@ struct request {
     pid_t tid; /* 0: free; −1: deleted */
     bool held;
     bool renew; /* as given to tracer_request() */
-    int64_t asked_ns, interrupted_ns, held_since_ns;
+    int64_t asked_ns, interrupted_ns, deaf_ns, held_since_ns;
     uint64_t tag;
 };
 
@@ -48,6 +48,8 @@ struct tracer {
     struct request *requests;
     uint32_t capacity, used, pending; /* USED counts deleted ones, too */
     uint32_t held;
+    int64_t listened_ns;   /* no thread had stopped by then that was not heard of */
+    bool listens;          /* a stop ends the sampler's sleep */
     sigset_t blocked;      /* the mask outside of the calls */
     sigset_t open;         /* lets SIGCHLD in */
     sigset_t seizing;      /* lets SIGCHLD and SEIZE_SIGNAL in */
@@ -190,6 +192,7 @@ static void release(struct tracer *t, struct request *request, pid_t tid, long s
     int64_t gone_ns = end_ns + waking_ns;
     hold.ns = (uint32_t)min_i64(gone_ns - request->held_since_ns, UINT32_MAX);
     hold.most_ns = (uint32_t)min_i64(gone_ns - request->interrupted_ns, UINT32_MAX);
+    hold.deaf_ns = (uint32_t)min_i64(request->deaf_ns, UINT32_MAX);
     forget(t, request);
     t->handler.released(t->handler.ctx, tag, &hold);
 }
@@ -223,8 +226,10 @@ static void handle_stop(struct tracer *t, pid_t tid, int status)
     stop.job_stopped = ours && signal != SIGTRAP;
     read_registers(&stop, ours && signal == SIGTRAP, !request || request->renew);
     stop.stopped_ns = clock_now_ns();
-    if (request)
+    if (request) {
         request->held_since_ns = held_since(request, heard_ns, stop.stopped_ns);
+        request->deaf_ns = heard_ns - t->listened_ns;
+    }
     /* Only our own stop may last; a signal of the program must not wait. */
     if (!t->handler.stopped(t->handler.ctx, &stop) && ours && request) {
         request->held = true;
@@ -266,8 +271,10 @@ void tracer_reap(struct tracer *t)
     for (;;) {
         int status = 0;
         pid_t tid = waitpid(-1, &status, __WALL | WNOHANG);
-        if (tid <= 0)
+        if (tid <= 0) {
+            t->listened_ns = clock_now_ns();
             return;
+        }
         if (WIFSTOPPED(status))
             handle_stop(t, tid, status);
         else
@@ -279,8 +286,11 @@ static void on_sigchld(int signal)
 {
     (void)signal;
     int saved = errno;
-    if (the_tracer)
-        tracer_reap(the_tracer);
+    struct tracer *t = the_tracer;
+    if (t && t->listens)
+        t->listened_ns = clock_now_ns();
+    if (t)
+        tracer_reap(t);
     errno = saved;
 }
 
@@ -301,6 +311,7 @@ struct tracer *tracer_new(const struct tracer_handler *handler)
 {
     struct tracer *t = xcalloc(1, sizeof *t);
     t->handler = *handler;
+    t->listened_ns = clock_now_ns();
     t->capacity = FIRST_CAPACITY;
     t->requests = xcalloc(t->capacity, sizeof *t->requests);
     sigemptyset(&t->child);
@@ -404,7 +415,9 @@ bool tracer_sleep(struct tracer *t, int64_t until_ns, int wake_fd)
         if (left <= 0)
             return false;
         struct timespec timeout = {left / NS_PER_S, left % NS_PER_S};
+        t->listens = true;
         int r = ppoll(&wake, 1, &timeout, &t->open);
+        t->listens = false;
         if (r == 0 || (r > 0 && wake.revents))
             return r > 0;
     }

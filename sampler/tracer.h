@@ -44,6 +44,7 @@ struct stop {
 struct hold {
     uint32_t ns;      /* by wallspy's own clock, which begins when wallspy hears of the stop */
     uint32_t most_ns; /* since it was interrupted: no hold is longer */
+    uint32_t deaf_ns; /* before that: wallspy did not listen, if it had a CPU */
     bool signalled;   /* a signal came for its process meanwhile, which another thread may take */
 };
 

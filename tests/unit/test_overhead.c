@@ -163,7 +163,7 @@ static uint32_t late_hold(uint64_t runs_asked, uint64_t runs_now, uint64_t ran_n
     const struct hold hold = {.ns = OWN_NS, .most_ns = LATE_NS};
     busy.asked.sched = (struct schedstat){.run_ns = 1000, .runs = runs_asked};
     busy.stopped_in_call = in_call;
-    return overhead_held_ns(&busy, &now, clock_now_ns(), &hold);
+    return overhead_held_ns(&busy, &now, clock_now_ns(), &hold, false);
 }
 
 START_TEST(a_hold_counts_from_the_stop)
@@ -188,7 +188,43 @@ START_TEST(a_stop_that_is_heard_at_once_is_timed_by_the_own_clock)
     set_up(0.005, 0);
     busy.fds[FILE_STATUS] = -1;
     busy.asked.sched = now;
-    ck_assert_uint_eq(overhead_held_ns(&busy, &now, clock_now_ns(), &hold), OWN_NS);
+    ck_assert_uint_eq(overhead_held_ns(&busy, &now, clock_now_ns(), &hold, false), OWN_NS);
+}
+END_TEST
+
+/* Is a stop heard at once before which wallspy was deaf for DEAF_NS, and had no CPU for WAIT_NS? */
+static bool is_heard(uint32_t deaf_ns, uint64_t wait_ns)
+{
+    static uint64_t all_ns;
+    const struct hold hold = {.ns = OWN_NS, .most_ns = LATE_NS, .deaf_ns = deaf_ns};
+    char text[64];
+    all_ns += wait_ns;
+    int len = snprintf(text, sizeof text, "1 %llu 3\n", (unsigned long long)all_ns);
+    ck_assert_int_eq(pwrite(sampler.own_fd, text, (size_t)len, 0), len);
+    return overhead_heard_at_once(&sampler, &hold);
+}
+
+START_TEST(wallspys_own_counts_tell_whether_it_heard_of_a_stop_at_once)
+{
+    const struct schedstat now = {.runs = 8};
+    const struct hold hold = {.ns = OWN_NS, .most_ns = LATE_NS};
+    set_up(0.005, 0);
+    sampler.can.schedstat = true;
+    sampler.own_fd = memfd_create("schedstat", MFD_CLOEXEC);
+    ck_assert(is_heard(0, 50000));
+    ck_assert(is_heard(40000, 60000));
+    ck_assert(!is_heard(100001, 0));
+    ck_assert(!is_heard(0, 100001));
+    ck_assert_msg(is_heard(0, 0), "what it waited before is over");
+    (void)close(sampler.own_fd);
+    sampler.own_fd = -1;
+    ck_assert(!overhead_heard_at_once(&sampler, &hold));
+    /* Then the request, which was long before, says nothing. */
+    busy.fds[FILE_STATUS] = -1;
+    ck_assert_uint_eq(overhead_held_ns(&busy, &now, clock_now_ns(), &hold, true), OWN_NS);
+    ck_assert_int_eq(busy.watched_until_ns, 0);
+    ck_assert_uint_eq(overhead_held_ns(&busy, &now, clock_now_ns(), &hold, false), OWN_NS);
+    ck_assert_int_ne(busy.watched_until_ns, 0);
 }
 END_TEST
 
@@ -214,13 +250,13 @@ START_TEST(between_two_releases_the_counts_tell)
     busy.asked.sched.runs = 100;
     busy.fds[FILE_STATUS] = memfd_create("status", MFD_CLOEXEC);
     set_voluntary(5);
-    ck_assert_uint_eq(overhead_held_ns(&busy, &now, first_ns, &hold), OWN_NS);
+    ck_assert_uint_eq(overhead_held_ns(&busy, &now, first_ns, &hold, false), OWN_NS);
     set_voluntary(6);
     now = (struct schedstat){.run_ns = 5001000, .wait_ns = 4001000, .runs = 5};
-    ck_assert_uint_eq(overhead_held_ns(&busy, &now, first_ns + 10000000, &hold), 1000000);
+    ck_assert_uint_eq(overhead_held_ns(&busy, &now, first_ns + 10000000, &hold, false), 1000000);
     set_voluntary(8); /* it slept once more */
     now.runs = 8;
-    ck_assert_uint_eq(overhead_held_ns(&busy, &now, first_ns + 20000000, &hold), OWN_NS);
+    ck_assert_uint_eq(overhead_held_ns(&busy, &now, first_ns + 20000000, &hold, false), OWN_NS);
     (void)close(busy.fds[FILE_STATUS]);
 }
 END_TEST
@@ -321,6 +357,7 @@ CHECK_MAIN("overhead", 20, the_rate_is_lowered_by_as_much_as_it_was_too_much,
            with_room_it_is_raised_to_what_was_asked, a_stop_of_wallspy_is_no_room,
            its_own_quota_counts_too, a_hold_counts_from_the_stop,
            a_stop_that_is_heard_at_once_is_timed_by_the_own_clock,
+           wallspys_own_counts_tell_whether_it_heard_of_a_stop_at_once,
            between_two_releases_the_counts_tell, where_others_have_the_cpu_a_hold_costs_less,
            a_threads_own_delay_is_bounded, cpu_time_that_threads_wait_for_is_bounded,
            what_registering_costs_does_not_count)

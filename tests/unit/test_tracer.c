@@ -15,6 +15,7 @@ static const int64_t longest_ns = 10 * (int64_t)NS_PER_S;
 
 static _Atomic int64_t seizing_since_ns, holding_since_ns;
 static int stops, releases, ended_with;
+static int64_t deaf_ns; /* in the last hold */
 
 static void on_signal(int number)
 {
@@ -52,6 +53,7 @@ static void on_released(void *ctx, uint64_t tag, const struct hold *hold)
 {
     (void)ctx, (void)tag;
     ck_assert_uint_ge(hold->most_ns, 1);
+    deaf_ns = hold->deaf_ns;
     releases++;
 }
 
@@ -132,4 +134,25 @@ START_TEST(who_was_asked_to_stop_goes_on)
 }
 END_TEST
 
-CHECK_MAIN("tracer", 40, a_signal_that_stopped_it_is_delivered, who_was_asked_to_stop_goes_on)
+/* A stop is waited for, or comes while the sampler does something else. */
+START_TEST(for_how_long_no_stop_could_be_heard_is_known)
+{
+    const int64_t other_ns = 200 * (int64_t)NS_PER_MS;
+    pid_t pid = start_target();
+    struct tracer *tracer = start_tracer();
+    for (int other = 0; other < 2; other++) {
+        tracer_reap(tracer);
+        ck_assert_int_eq(tracer_request(tracer, pid, pid, 1, false), 0);
+        if (other)
+            clock_sleep(other_ns);
+        (void)tracer_sleep(tracer, clock_now_ns() + other_ns, -1);
+        ck_assert_int_eq(releases, other + 1);
+        ck_assert_int_eq(deaf_ns >= other_ns, other);
+    }
+    ck_assert_int_eq(kill(pid, SIGUSR1), 0);
+    assert_got_it(tracer);
+}
+END_TEST
+
+CHECK_MAIN("tracer", 40, a_signal_that_stopped_it_is_delivered, who_was_asked_to_stop_goes_on,
+           for_how_long_no_stop_could_be_heard_is_known)

@@ -205,6 +205,29 @@ START_TEST(who_sleeps_waits_for_no_cpu)
 }
 END_TEST
 
+/* What the look saw counts, not what a later one would, as long as the run lasts and the tick. */
+START_TEST(a_look_before_the_call_is_used_once)
+{
+    set_up();
+    sampler->tick_ns = NS_PER_S;
+    kernel_says(RUN_NS, 0, 0);
+    ck_assert(!on_cpu_looked(sampler, &thread));
+    on_cpu_look(sampler, &thread);
+    ck_assert(on_cpu_looked(sampler, &thread));
+    kernel_says(RUN_NS, 1, 0);
+    ck_assert_int_eq(state(), THREAD_RUNNABLE);
+    ck_assert(!on_cpu_looked(sampler, &thread));
+    ck_assert_int_eq(state(), THREAD_RUNNING);
+    on_cpu_look(sampler, &thread);
+    sampler->tick_ns++;
+    ck_assert_msg(!on_cpu_looked(sampler, &thread), "another tick");
+    on_cpu_look(sampler, &thread);
+    thread.sched.runs++;
+    ck_assert_msg(!on_cpu_looked(sampler, &thread), "another run");
+    tear_down();
+}
+END_TEST
+
 static int count_asked(int n)
 {
     int asked = 0;
@@ -252,4 +275,5 @@ CHECK_MAIN("waiters", 20, the_schedulers_text_is_parsed, run_count_and_switches_
            the_thread_that_the_sampler_displaced_was_running,
            without_a_known_base_a_thread_is_asked, a_wrong_base_silences_no_thread,
            a_wait_is_looked_at_again_after_a_while, who_sleeps_waits_for_no_cpu,
-           chance_decides_who_is_asked, no_more_are_asked_than_may_be_pending)
+           a_look_before_the_call_is_used_once, chance_decides_who_is_asked,
+           no_more_are_asked_than_may_be_pending)
