@@ -46,8 +46,7 @@ class Killer(trial.Trials):
 
     def begin(self):
         """wallspy, some time after its start."""
-        wallspy = Wallspy(self.target.pid, ready=False)
-        pathlib.Path(wallspy.output).write_text(trial.OLDER)
+        wallspy = Wallspy(self.target.pid, ready=False, older=trial.OLDER)
         time.sleep(self.random.uniform(0, 0.25))
         return wallspy
 

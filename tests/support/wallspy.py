@@ -131,13 +131,16 @@ def await_text(stream, wanted):
 
 class Wallspy:
     """`wallspy record` on a process, in a folder of its own, while the block goes on.  ends() waits
-    for its end; the block's end kills it.  READY: waits until it samples."""
+    for its end; the block's end kills it.  READY: waits until it samples.  OLDER: what the output
+    has before."""
 
     def __init__(self, pid, *args, rate=1000, environment=None, prefix=(), as_user=None,
-                 ready=True):
+                 ready=True, older=None):
         self.folder = tempfile.TemporaryDirectory()
         os.chmod(self.folder.name, 0o777)
         self.output = os.path.join(self.folder.name, "out.json")
+        if older is not None:
+            pathlib.Path(self.output).write_text(older)
         # Held as long as it takes: what is tried here is the full rate.
         line = [*become(as_user), *prefix, programs["wallspy"], "record", "-p", str(pid),
                 "-r", str(rate), *FULL_RATE, "-o", self.output, *map(str, args)]
