@@ -105,6 +105,14 @@ static void write_memory_limit(struct json *j, const struct profile *p,
     json_end_object(j);
 }
 
+static void write_net(struct json *j, const struct profile_net *net)
+{
+    if (!net->known)
+        return;
+    json_int_field(j, "listen_overflows", (int64_t)net->listen_overflows);
+    json_int_field(j, "syn_repeats", (int64_t)net->syn_repeats);
+}
+
 static void write_usage(struct json *j, const struct profile_usage *u)
 {
     json_int_field(j, "usage_over_ns", u->over_ns);
@@ -217,6 +225,7 @@ static void write_processes(struct json *j, const struct profile *p,
             json_int_field(j, "swapped_first_bytes", process->swapped_first);
             json_int_field(j, "swapped_last_bytes", process->swapped_last);
         }
+        write_net(j, &process->net);
         if (process->usage.over_ns)
             write_usage(j, &process->usage);
         if (process->children_cpu_ns)

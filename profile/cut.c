@@ -258,6 +258,8 @@ static void cut_process(const struct cutting *c, process_id id, const struct sum
     if (limits->throttled_above_ns > 0) /* −1: unknown */
         limits->throttled_above_ns = part_of_ns(limits->throttled_above_ns, c->time);
     process->memory_limit.reached = part_of(process->memory_limit.reached, c->time);
+    process->net.listen_overflows = part_of(process->net.listen_overflows, c->time);
+    process->net.syn_repeats = part_of(process->net.syn_repeats, c->time);
     process->children_cpu_ns = part_of_ns(process->children_cpu_ns, c->time);
     if (!c->to_end)
         process->threads = 0;

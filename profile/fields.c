@@ -168,6 +168,9 @@ static const struct field process_keys[] = {
     PROCESS(swapped_known),
     PROCESS(swapped_first),
     PROCESS(swapped_last),
+    PROCESS(net.known),
+    PROCESS(net.listen_overflows),
+    PROCESS(net.syn_repeats),
     PROCESS(threads),
     PROCESS(usage.over_ns),
     PROCESS(usage.user_ns),
@@ -245,7 +248,7 @@ static const struct field lock_keys[] = {
 };
 static const struct field listener_keys[] = {
     FIELD(struct listener, host), FIELD(struct listener, port), FIELD(struct listener, pid),
-    FIELD(struct listener, name), FIELD(struct listener, n),
+    FIELD(struct listener, name), FIELD(struct listener, n),    FIELD(struct listener, room),
 };
 /* Its stack is a key of its own. */
 static const struct field tasks_keys[] = {

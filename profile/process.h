@@ -37,6 +37,13 @@ struct profile_memory_limit {
     string_id path;       /* the group's directory */
 };
 
+/* Connections that were not answered at once, in its network namespace, in this recording. */
+struct profile_net {
+    bool known;
+    uint64_t listen_overflows; /* dropped, because a listening socket's queue was full */
+    uint64_t syn_repeats;      /* requests that were sent once more */
+};
+
 /* A file system where a process sees it. */
 struct profile_mount {
     string_id point, type, source;

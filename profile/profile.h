@@ -82,12 +82,12 @@ struct profile_process {
     string_id python_note;    /* why Python frames are missing, if they are */
     struct profile_cpu_limits cpu_limits;
     struct profile_memory_limit memory_limit;
-    bool swapped_known;                   /* the next ones are */
+    struct profile_net net;
     int64_t swapped_first, swapped_last;  /* bytes of it that were swapped out */
     uint64_t threads;                     /* that it had at the end; 0: unknown, or it ended */
     struct profile_usage usage;           /* switches: of its threads, as far as theirs is known */
     int64_t children_cpu_ns;              /* of its children that ended in that time */
-    bool children_known;                  /* false: it is unknown whether it has any */
+    bool swapped_known, children_known;   /* SWAPPED_… are; whether it has any is */
     const struct profile_child *children; /* in the order of being seen; owned by the profile */
     size_t n_children;
     uint64_t children_seen; /* in all; only the first 64 are in CHILDREN */

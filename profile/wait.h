@@ -56,6 +56,7 @@ struct listener {
     pid_t pid; /* the first of N processes that have the socket: of those not recorded, if any */
     string_id name;
     uint32_t n;
+    uint32_t room; /* connections that may wait there to be accepted, listen(2); 0: unknown */
 };
 
 struct wait {

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/err.h"
 
@@ -60,6 +61,7 @@ enum known_act {
     DOES_POOL_PROCESSES, /* concurrent.futures' pool of processes */
     DOES_RUN_REGION,     /* the part of a function that OpenMP's threads share */
     DOES_RESOLVE,        /* asks for a host's address */
+    DOES_CONNECT,        /* connects to a host, and does nothing else with it */
     DOES_LOSE_TASKS,     /* waits for a pool that forgets the task of a worker that was killed */
     DOES_SERVE,          /* of a library that serves clients, and may be a client, too */
     DOES_BEGIN_REQUEST,  /* begins what is done for a client */
@@ -71,8 +73,7 @@ enum known_act {
     DOES_BE_INLINED,     /* is so small that a compiler inlines it, if it optimises */
     DOES_KINDS,
 };
-/* Rows of slow code are bits; so many of them may be the user's. */
-enum { KNOWN_MOST_SLOW = 256, KNOWN_MOST_SLOW_ADDED = 16 };
+enum { KNOWN_MOST_SLOW = 256, KNOWN_MOST_SLOW_ADDED = 16 }; /* rows of slow code; the user's */
 enum known_match {
     MATCH_NAME,   /* as in frame_name_has(), of libc without its prefixes */
     MATCH_ANY,    /* "*" */
@@ -99,13 +100,12 @@ struct known_row {
      * nothing but such glue; NULL: none. */
     const char *pool, *workers, *loop, *glue;
     int spin, yields, futex, sleeps, asks; /* enum spin_kind, twice; futex_kind; asked, twice */
-    unsigned within, does;                 /* 1 << enum spin_kind; 1 << enum known_act */
+    uint64_t within, does;                 /* 1 << enum spin_kind; 1 << enum known_act */
     /* Of slow code: what comes before its share of the time, what behind it (also an allocator's),
      * the end of a file that says that it is for something else, from which share on it is told. */
     const char *slow, *remedy, *unless;
     double least_share;
-    const char *allocator;     /* its name */
-    const char *says, *called; /* a sentence; the name that programs call it by */
+    const char *allocator, *says, *called; /* its name; a sentence; as programs call it */
     bool tested;   /* a fixture of the real library has it (tests/situations/judge_fixtures) */
     bool built_in; /* and not the user's */
     unsigned line; /* in its text, from 1 on */
@@ -119,8 +119,8 @@ struct known_table {
 };
 struct known_marks {
     const struct known_row *row[KNOWN_KINDS]; /* the first of each kind that a frame is of; NULL */
-    unsigned within, does;                    /* of all rows that it is of */
-    unsigned module_within;                   /* of those that are of its whole module */
+    uint64_t within, does;                    /* of all rows that it is of */
+    uint64_t module_within;                   /* of those that are of its whole module */
 };
 struct shown_frame;
 const char *known_text(void); /* known.def: the rows built in */

@@ -53,6 +53,7 @@ static const char *const act_names[DOES_KINDS] = {
     [DOES_POOL_PROCESSES] = "pool-processes",
     [DOES_RUN_REGION] = "run-region",
     [DOES_RESOLVE] = "resolve",
+    [DOES_CONNECT] = "connect",
     [DOES_LOSE_TASKS] = "lose-tasks",
     [DOES_SERVE] = "serve",
     [DOES_BEGIN_REQUEST] = "begin-request",
@@ -164,14 +165,14 @@ static int find_name(const char *const *names, size_t n, const char *s, size_t l
 
 /* "gpu,nccl": adds a bit for each of the N NAMES. */
 static int set_bits(const struct reader *r, const char *const *names, size_t n, const char *value,
-                    unsigned *ret)
+                    uint64_t *ret)
 {
     for (const char *at = value; *at;) {
         size_t len = strcspn(at, ",");
         int kind = find_name(names, n, at, len);
         if (kind < 0)
             return fail(r, "unknown value", value);
-        *ret |= 1U << kind;
+        *ret |= UINT64_C(1) << kind;
         at += len + (at[len] == ',');
     }
     return 0;

@@ -115,6 +115,9 @@ rule_tell tell_numa_balancing, tell_major_faults;
 /* rules_messages.c */
 rule_judge rule_messages;
 rule_tell tell_messages;
+/* rules_connect.c */
+rule_judge rule_connect;
+rule_tell tell_connect;
 /* rules_openmp.c */
 rule_judge rule_openmp_runtimes;
 rule_tell tell_openmp_runtimes;

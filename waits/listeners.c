@@ -12,6 +12,7 @@ struct place {
     string_id host;
     uint32_t port;
     uint64_t inode; /* of the socket that listens there; 0: not known */
+    uint32_t room;  /* as in struct listener */
 };
 struct places {
     struct place items[MOST_LISTENERS];
@@ -58,8 +59,10 @@ static void find_sockets(struct peer_looks *l, struct places *places)
     for (size_t k = 0; k < places->n; k++)
         for (size_t i = 0; i < l->net.n && !places->items[k].inode; i++)
             if (leads_to(l, &l->net.sockets[i], &places->items[k]) &&
-                net_look_listener(&l->net, &l->net.sockets[i], &listener))
+                net_look_listener(&l->net, &l->net.sockets[i], &listener)) {
                 places->items[k].inode = listener.inode;
+                places->items[k].room = listener.room;
+            }
 }
 
 /* ---- the processes ---- */
@@ -92,7 +95,7 @@ static struct listener listener_of(const struct peer_looks *l, const struct plac
                                    bool recorded)
 {
     const struct fd_round *round = &l->scan.last;
-    struct listener ret = {.host = place->host, .port = place->port};
+    struct listener ret = {.host = place->host, .port = place->port, .room = place->room};
     uint64_t link = link_of(place);
     pid_t last = 0;
     for (size_t i = 0; i < round->n; i++) {

@@ -87,6 +87,7 @@ int net_diag_parse(const void *bytes, size_t len, struct net_socket *ret, bool *
         .state = body.idiag_state,
         .tx_bytes = body.idiag_state == NET_LISTEN ? 0 : body.idiag_wqueue,
         .rx_bytes = body.idiag_rqueue,
+        .room = body.idiag_state == NET_LISTEN ? body.idiag_wqueue : 0,
     };
     *ret_is_socket = true;
     return used;

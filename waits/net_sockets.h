@@ -22,6 +22,7 @@ struct net_socket {
     uint64_t inode;              /* 0: no descriptor leads to it */
     unsigned state;              /* NET_…, or another number below 16 */
     uint64_t tx_bytes, rx_bytes; /* not acknowledged; not read, of a listener: not accepted */
+    uint32_t room;               /* of a listener: how many may wait to be accepted; 0: unknown */
     bool udp;
     /* By whoever keeps it: was it asked for, when was its table read (clock_now_ns()), and of which
      * namespace. */

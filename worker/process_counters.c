@@ -12,6 +12,7 @@
 #include "target/cgroup_memory.h"
 #include "target/cpu_quota.h"
 #include "target/host.h"
+#include "target/net_counters.h"
 #include "target/proc.h"
 #include "target/process_list.h"
 #include "target/scheduling.h"
@@ -39,7 +40,9 @@ struct watched_process {
     struct scheduling scheduling;
     bool scheduling_known;
     int64_t swapped_first, swapped_last; /* −1: not known */
-    bool over;                           /* the process has ended */
+    struct net_counters net_first, net_last;
+    bool net_known;
+    bool over; /* the process has ended */
 };
 
 /* The machine's counters at one moment. */
@@ -112,10 +115,21 @@ static void look_at_swap(struct watched_process *w)
         w->swapped_first = bytes;
 }
 
+static void look_at_net(struct watched_process *w)
+{
+    struct net_counters now;
+    if (!net_counters_read(w->process->pid, &now))
+        return;
+    w->net_last = now;
+    w->net_first = w->net_known ? w->net_first : now;
+    w->net_known = true;
+}
+
 static void first_look(struct watched_process *w)
 {
     w->swapped_first = w->swapped_last = -1;
     look_at_swap(w);
+    look_at_net(w);
     w->quota = cpu_quota_new(w->process->pid);
     w->memory = cgroup_memory_new(w->process->pid);
     w->scheduling_known = scheduling_read(w->process->pid, &w->scheduling) == 0;
@@ -135,6 +149,7 @@ static void look_at_process(struct watched_process *w)
         return;
     }
     look_at_swap(w);
+    look_at_net(w);
     cpu_quota_look(w->quota, w->process->pid);
     if (scheduling_read(w->process->pid, &w->scheduling) == 0)
         w->scheduling_known = true;
@@ -267,6 +282,10 @@ static void skip_watched(struct watched_process *w)
     w->first.minor_faults += since(before.last.minor_faults, w->last.minor_faults);
     w->first.major_faults += since(before.last.major_faults, w->last.major_faults);
     w->first.children_ticks += since(before.last.children_ticks, w->last.children_ticks);
+    look_at_net(w);
+    w->net_first.listen_overflows +=
+        since(before.net_last.listen_overflows, w->net_last.listen_overflows);
+    w->net_first.syn_repeats += since(before.net_last.syn_repeats, w->net_last.syn_repeats);
     cpu_quota_skip(w->quota, w->process->pid);
 }
 
@@ -358,6 +377,17 @@ static void report_swap(const struct watched_process *w, struct profile *p)
     process->swapped_known = w->swapped_first >= 0;
     process->swapped_first = w->swapped_first;
     process->swapped_last = w->swapped_last;
+}
+
+static void report_net(const struct watched_process *w, struct profile *p)
+{
+    const struct net_counters *first = &w->net_first;
+    const struct net_counters *last = &w->net_last;
+    profile_get_process(p, w->process->id)->net = (struct profile_net){
+        .known = w->net_known,
+        .listen_overflows = since(first->listen_overflows, last->listen_overflows),
+        .syn_repeats = since(first->syn_repeats, last->syn_repeats),
+    };
 }
 
 static void report_usage(const struct watched_process *w, struct profile *p)
@@ -482,6 +512,7 @@ void process_counters_report(struct process_counters *e)
         report_memory(&e->watched[i], e->profile);
         report_usage(&e->watched[i], e->profile);
         report_swap(&e->watched[i], e->profile);
+        report_net(&e->watched[i], e->profile);
     }
     if (!e->is_paused) /* else what was told last stands: their memory is not read */
         report_tasks(e);

@@ -231,7 +231,7 @@ START_TEST(who_listens_is_told_where_nobody_is_known_at_the_other_end)
         setup();
         there.host = profile_string(b.p, "127.0.0.1");
         const struct listener till = {there.host, there.port, 20, profile_string(b.p, "till"),
-                                      cases[i].n};
+                                      cases[i].n, 0};
         profile_add_listener(b.p, &till);
         there.pid = cases[i].at_end ? 21 : 0;
         there.name = there.pid ? till.name : there.name;

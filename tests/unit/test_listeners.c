@@ -68,6 +68,7 @@ START_TEST(the_process_that_listens_is_found)
         ck_assert_ptr_nonnull(found);
         ck_assert_int_eq(found->pid, getpid());
         ck_assert_uint_eq(found->n, 1);
+        ck_assert_uint_eq(found->room, 1);
         map_release(&sought);
         profile_free(profile);
     }

@@ -182,6 +182,11 @@ START_TEST(answers_of_the_kernel_are_read)
     ck_assert_uint_eq(s.inode, 4711);
     ck_assert_uint_eq(s.rx_bytes, 5);
     ck_assert_uint_eq(s.tx_bytes, 7);
+    ck_assert_uint_eq(s.room, 0);
+    a.body.idiag_state = NET_LISTEN;
+    ck_assert_int_eq(parse_answer(&a, sizeof a, &s, &is_socket), sizeof a);
+    ck_assert_uint_eq(s.tx_bytes, 0);
+    ck_assert_uint_eq(s.room, 7);
     net_address_add(&address, &s.remote);
     ck_assert_str_eq(address.s, "10.0.0.7:5432");
     text_release(&address);
