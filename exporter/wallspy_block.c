@@ -109,8 +109,11 @@ static void write_net(struct json *j, const struct profile_net *net)
 {
     if (!net->known)
         return;
+    json_key(j, "net");
+    json_object(j);
     json_int_field(j, "listen_overflows", (int64_t)net->listen_overflows);
     json_int_field(j, "syn_repeats", (int64_t)net->syn_repeats);
+    json_end_object(j);
 }
 
 static void write_usage(struct json *j, const struct profile_usage *u)
