@@ -44,6 +44,16 @@ static bool is_connecting(const struct judgement *s, const struct run *run)
     return n && known_does(&stack[n - 1], DOES_CONNECT);
 }
 
+/* Was a request of THREAD's in RUN unanswered?  In its last run a thread that has not run since
+ * waits only once: its counts, which did not move, do not say so. */
+static bool is_unanswered(const struct profile_thread *thread, const struct run *run)
+{
+    bool last = run == &thread->runs[thread->n_runs - 1];
+    bool once = last && thread->still_since_ns <= run->start_ns && !thread->n_folded;
+    uint32_t waits = run->waits || !once ? run->waits : 1;
+    return waits && run->weights.wall_ns / waits >= unanswered_ns;
+}
+
 /* What SUMMARY's thread does of it. */
 static struct connecting connecting_of(const struct judgement *s,
                                        const struct thread_summary *summary)
@@ -59,7 +69,7 @@ static struct connecting connecting_of(const struct judgement *s,
         if (!is_connecting(s, run))
             continue;
         ret.ns += ns;
-        ret.long_ns += run->waits && ns / run->waits >= unanswered_ns ? ns : 0;
+        ret.long_ns += is_unanswered(thread, run) ? ns : 0;
         ret.run = ret.run && ret.run->weights.wall_ns >= ns ? ret.run : run;
         if (!thread->n_folded)
             intervals_add_run(&ret.when, run);

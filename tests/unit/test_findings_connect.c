@@ -91,6 +91,23 @@ START_TEST(a_full_queue_is_told_with_whose_it_is)
 }
 END_TEST
 
+/* What main waits for says who connects, and not why that lasts. */
+START_TEST(the_reason_comes_before_whom_main_waits_for)
+{
+    b = builder_start(10, "gate");
+    lead = builder_thread(&b, 10, NULL);
+    builder_run(&b, lead, "rounds!gate|/src/gate.c:3 > pthread_join!libc.so.6 > futex [blocked]",
+                SECONDS * 1000, 0);
+    const struct wait wait = wait_of("connect", NET_TCP);
+    connects(builder_thread(&b, 11, "lane"), ask, &wait, SECONDS * 1000, 0); /* as it began */
+    counted(6, 12);
+    listens(5);
+    judge(SECONDS * 1000);
+    assert_told(0, "unanswered", "lane waits 100% of its time to be connected");
+    teardown();
+}
+END_TEST
+
 START_TEST(of_a_host_elsewhere_the_reasons_are_told)
 {
     lanes(ask, "connect", NET_TCP, 2000, 1);
@@ -156,5 +173,5 @@ START_TEST(others_that_connect_are_no_finding)
 END_TEST
 
 CHECK_MAIN("findings_connect", 20, a_full_queue_is_told_with_whose_it_is,
-           of_a_host_elsewhere_the_reasons_are_told, python_connects_with_a_time_out_by_a_poll,
-           others_that_connect_are_no_finding)
+           the_reason_comes_before_whom_main_waits_for, of_a_host_elsewhere_the_reasons_are_told,
+           python_connects_with_a_time_out_by_a_poll, others_that_connect_are_no_finding)
