@@ -42,10 +42,13 @@ static inline double queue_s(void)
     return second ? strtod(second, NULL) / 1e9 : 0;
 }
 
-/* Keeps the CPU busy for N steps of about a nanosecond. */
+/* Keeps the CPU busy for N steps of about a nanosecond.  In a register: threads that wrote one
+ * variable would take its cache line from each other, and be slow by that. */
 static inline void compute_steps(int n)
 {
-    static volatile unsigned long sink;
-    for (int i = 0; i < n; i++)
-        sink = sink * 2862933555777941757UL + 3037000493UL;
+    unsigned long value = 1;
+    for (int i = 0; i < n; i++) {
+        value = value * 2862933555777941757UL + 3037000493UL;
+        __asm__ volatile("" : "+r"(value));
+    }
 }
