@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "cli/number_ranges.h"
+#include "dump/thread.h"
 
 /* ---- folding ---- */
 

@@ -1,7 +1,7 @@
 /* Threads of a dump, or its tasks, of which the same is said: they are shown as one. */
 #pragma once
 
-#include "cli/dump_thread.h"
+#include "dump/dump.h"
 
 enum { DUMP_MOST_LISTED = 8 }; /* without --full: names, or stretches of numbers */
 struct dump_fold {

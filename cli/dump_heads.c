@@ -5,8 +5,9 @@
 
 #include "base/alloc.h"
 #include "cli/dump_fold.h"
-#include "cli/dump_waits.h"
+#include "cli/dump_wait_words.h"
 #include "cli/dump_words.h"
+#include "dump/thread.h"
 
 enum {
     ALIKE = 3,       /* so many processes of one program are one line */
@@ -254,7 +255,7 @@ void dump_heads_add(const struct dump *d, struct text *out)
         }
     }
     dump_folds_release(&lines);
-    dump_waits_print(d, &wrong);
+    dump_wait_words_add_faults(d, &wrong);
     (void)text_add_wrapped(out, text_str(&wrong), 0, 12, d->style.width);
     text_release(&wrong);
 }

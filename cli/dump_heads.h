@@ -2,7 +2,7 @@
  * faults. */
 #pragma once
 
-#include "cli/dump_thread.h"
+#include "dump/dump.h"
 
 /* Appends "28095 ./dead: 5 threads, none of them ran in the 0.5 s of this look", or for three
  * processes or more of one program "64 x python3 train.py: 512 threads, …" with their ranks, pids,

@@ -7,10 +7,13 @@
 #include "arch/syscalls.h"
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "cli/dump_places.h"
-#include "cli/dump_tasks.h"
-#include "cli/dump_waits.h"
+#include "cli/dump_forms.h"
 #include "cli/json_head.h"
+#include "dump/circles.h"
+#include "dump/places.h"
+#include "dump/tasks.h"
+#include "dump/thread.h"
+#include "dump/waits.h"
 #include "exporter/json.h"
 #include "summary/process_name.h"
 #include "summary/spinning.h"
@@ -209,7 +212,7 @@ static void write_wait(struct json *j, const struct dump *d, const struct dump_t
                        const struct maps *maps)
 {
     const struct wait_side *side = &t->side;
-    const char *kind = dump_waits_kind(d, t);
+    const char *kind = dump_wait_kind(d, t);
     if (!json_known(j, "waits_for", kind != NULL))
         return;
     json_object(j);
@@ -397,7 +400,7 @@ static size_t write_process(struct json *j, struct dump *d, size_t first)
     write_rank(j, d->profile, process);
     write_command(j, d, p);
     json_string_field(j, "python", profile_text_or_null(d->profile, p->python_version));
-    json_bool_field(j, "stuck", dump_waits_stuck(d, first));
+    json_bool_field(j, "stuck", dump_is_stuck(d, first));
     json_array_field(j, "threads");
     for (size_t i = first; i < end; i++)
         write_thread(j, d, &d->threads[i], &maps);

@@ -1,14 +1,15 @@
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "base/clock.h"
+#include "cli/dump_forms.h"
 #include "cli/dump_heads.h"
-#include "cli/dump_places.h"
+#include "cli/dump_label.h"
 #include "cli/dump_tasks.h"
 #include "cli/dump_words.h"
+#include "dump/places.h"
+#include "dump/thread.h"
 #include "summary/idle.h"
 #include "summary/wait_class.h"
 
@@ -84,7 +85,7 @@ static void add_label(const struct dump *d, const struct dump_fold *f, struct te
     enum { MOST_COLUMNS = 40 };
     struct text label = {0};
     if (f->n == 1) {
-        dump_thread_add_label(d, member(d, f, 0), true, &label);
+        dump_label_add(d, member(d, f, 0), true, &label);
     } else {
         text_addf(&label, "%zu x ", f->n);
         if (!dump_fold_say(d, f, say_name, &label)) {
@@ -180,7 +181,7 @@ static void add_names(const struct dump *d, const struct dump_fold *f, struct te
     size_t most = d->style.full ? f->n : DUMP_MOST_LISTED;
     for (size_t i = 0; i < f->n && i < most; i++) {
         text_add(out, i ? ", " : "");
-        dump_thread_add_label(d, member(d, f, i), true, out);
+        dump_label_add(d, member(d, f, i), true, out);
     }
     if (f->n > most)
         text_addf(out, " and %zu more", f->n - most);
@@ -207,7 +208,7 @@ static void add_places(const struct dump *d, const struct dump_fold *f, struct t
 {
     struct text places = {0};
     struct text line = {0};
-    dump_places_add(d->places, d, f, &places);
+    dump_places_add(d->places, d, f->members, f->n, &places);
     text_addf(&line, "over the look: %s", text_str(&places));
     if (places.len)
         text_add_line(out, line.s, 2, 4, d->style.width);

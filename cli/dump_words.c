@@ -1,12 +1,14 @@
 #include "cli/dump_words.h"
 
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "arch/syscalls.h"
 #include "base/clock.h"
-#include "cli/dump_waits.h"
+#include "cli/dump_wait_words.h"
+#include "dump/thread.h"
+#include "dump/waits.h"
 #include "summary/frame_name.h"
 #include "summary/frame_role.h"
 #include "summary/short_name.h"
@@ -51,7 +53,7 @@ static void add_call(const struct dump *d, const struct dump_thread *t, struct t
         state_add_off_cpu(out, wait && wait->kind == WAIT_PAGE);
     else
         state_add_call(out, &call);
-    if (dump_waits_opens_fifo(t))
+    if (dump_wait_opens_fifo(t))
         text_add(out, ", a FIFO whose other end no process has open");
 }
 
@@ -70,7 +72,7 @@ static void add_blocked(const struct dump *d, const struct dump_thread *t, bool 
                         struct text *out)
 {
     size_t before = out->len;
-    dump_waits_add(d, t, numbered, out);
+    dump_wait_words_add(d, t, numbered, out);
     if (out->len == before)
         add_call(d, t, out);
     if (numbered)
@@ -114,7 +116,7 @@ static void add_off_call(const struct dump *d, const struct dump_thread *t, bool
 {
     const struct shown_frame *leaf = dump_thread_leaf(d, t);
     if (t->gil.gil == PY_GIL_WAITING) /* it wakes now and then to look */
-        dump_waits_add(d, t, numbered, out);
+        dump_wait_words_add(d, t, numbered, out);
     else if (t->state == THREAD_STOPPED)
         add_stopped(d, t, numbered, out);
     else

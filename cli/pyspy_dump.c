@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "cli/dump_forms.h"
 #include "cli/exit_codes.h"
 #include "cli/terminal.h"
+#include "dump/thread.h"
 #include "exporter/json.h"
 #include "pyframes/py_capture.h"
 #include "summary/python_module.h"

@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 
-#include "cli/dump_thread.h"
 #include "cli/options.h"
+#include "dump/dump.h"
 
 struct process_set; /* worker/process_set.h */
 

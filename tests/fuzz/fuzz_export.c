@@ -4,7 +4,9 @@
 
 #include "base/clock.h"
 #include "cli/answer.h"
-#include "cli/dump_thread.h"
+#include "cli/dump_forms.h"
+#include "cli/dump_label.h"
+#include "dump/thread.h"
 #include "exporter/exporter.h"
 #include "recording/recording_file.h"
 #include "tests/fuzz/check_json.h"
@@ -221,7 +223,7 @@ static void check_dump(struct judgement *s, const struct view_options *view)
         lines += n + HEAD_LINES;
     }
     struct output o;
-    dump_thread_call(&d);
+    dump_label_threads(&d);
     for (int full = 0; full <= 1; full++) {
         begin(&o);
         d.style = (struct dump_style){.full = full, .width = 79};

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/answer.h"
+#include "cli/dump_forms.h"
 #include "cli/environment.h"
 #include "exporter/exporter.h"
 #include "summary/findings.h"

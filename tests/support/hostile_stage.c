@@ -1,10 +1,13 @@
 #include "tests/support/hostile_stage.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "cli/dump_label.h"
+#include "dump/thread.h"
 #include "worker/recording_metadata.h"
 
 /* No process has these pids: they are above the kernel's largest. */
@@ -270,7 +273,7 @@ static void link_dump(struct hostile_stage *s)
     for (int i = 1; i <= d->waits.n_cycles; i++)
         d->deadlocks[i] = true;
     d->view = view_new(s->p, &(struct view_options){.whole = true});
-    dump_thread_call(d);
+    dump_label_threads(d);
 }
 
 void hostile_stage_init(struct hostile_stage *s, const char *const *names, size_t n, bool distinct)

@@ -3,7 +3,7 @@
  * nothing but these. */
 #pragma once
 
-#include "cli/dump_thread.h"
+#include "dump/dump.h"
 
 enum { HOSTILE_THREADS = 12, HOSTILE_TASKS = 2 };
 struct hostile_stage {

@@ -4,9 +4,11 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "cli/dump_places.h"
+#include "cli/dump_forms.h"
+#include "cli/dump_label.h"
 #include "cli/dump_tasks.h"
-#include "cli/dump_thread.h"
+#include "dump/places.h"
+#include "dump/thread.h"
 #include "summary/wait_side.h"
 #include "tests/support/check_main.h"
 #include "tests/support/profile_builder.h"
@@ -78,7 +80,7 @@ static const char *shown(void)
         d.any_ran |= d.threads[i].ran;
         d.all_ran &= d.threads[i].ran;
     }
-    dump_thread_call(&d);
+    dump_label_threads(&d);
     ck_assert_int_eq(dump_text(&d, out), 0);
     ck_assert_int_eq(fclose(out), 0);
     return text;

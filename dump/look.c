@@ -1,4 +1,4 @@
-#include "cli/dump_look.h"
+#include "dump/look.h"
 
 #include <errno.h>
 #include <stdlib.h>

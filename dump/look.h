@@ -1,7 +1,7 @@
 /* How long a dump looks, and which threads run meanwhile. */
 #pragma once
 
-#include "cli/dump_thread.h"
+#include "dump/dump.h"
 
 /* Has the sampler of R, a single shot with looks before it, look for NS from when it has seen all
  * threads.  Returns for how long it did; 0: all processes ended before. */

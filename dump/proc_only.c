@@ -1,7 +1,8 @@
-#include "cli/dump_proc.h"
+#include "dump/proc_only.h"
 
 #include <string.h>
 
+#include "dump/thread.h"
 #include "target/proc.h"
 
 struct filled {
@@ -66,5 +67,4 @@ void dump_proc_fill(struct dump *d, const pid_t *pids, size_t n)
         add_process(d, pids[i]);
     struct view_options options = {.whole = true};
     d->view = view_new(d->profile, &options);
-    dump_thread_call(d);
 }

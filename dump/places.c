@@ -1,4 +1,4 @@
-#include "cli/dump_places.h"
+#include "dump/places.h"
 
 #include <stdlib.h>
 
@@ -78,12 +78,12 @@ bool dump_places_spun(struct dump_places *p, const struct dump_thread *t)
     return looks > 1;
 }
 
-static bool have_moved(struct dump_places *p, const struct dump *d, const struct dump_fold *f)
+static bool have_moved(struct dump_places *p, const struct dump *d, const size_t *members, size_t n)
 {
     size_t i = 0;
-    while (i < f->n && !dump_places_moved(p, &d->threads[f->members[i]]))
+    while (i < n && !dump_places_moved(p, &d->threads[members[i]]))
         i++;
-    return i < f->n;
+    return i < n;
 }
 
 /* "80% in work a.py:9 (40% topk, 30% sort), 10% in load b.py:3": where T's time was. */
@@ -115,19 +115,19 @@ static bool is_shown(struct dump_places *p, const struct where *w, const struct 
     return w->n == 1 && call_path_same(&told, &last);
 }
 
-void dump_places_add(struct dump_places *p, const struct dump *d, const struct dump_fold *f,
+void dump_places_add(struct dump_places *p, const struct dump *d, const size_t *members, size_t n,
                      struct text *out)
 {
     struct tally tally;
     struct where where;
-    if (!have_moved(p, d, f))
+    if (!have_moved(p, d, members, n))
         return;
     tally_init(&tally, p->tree, TALLY_ALL);
-    for (size_t i = 0; i < f->n; i++)
-        tally_add_thread(&tally, profile_see_thread(p->profile, d->threads[f->members[i]].thread));
+    for (size_t i = 0; i < n; i++)
+        tally_add_thread(&tally, profile_see_thread(p->profile, d->threads[members[i]].thread));
     if (where_of(&tally, &where)) {
         bool idles = LEAST_PART * tally.idle_ns >= tally.all_ns;
-        if (idles || !is_shown(p, &where, &d->threads[f->members[0]]))
+        if (idles || !is_shown(p, &where, &d->threads[members[0]]))
             add_ways(&tally, &where, out);
         where_release(&where);
     }

@@ -1,7 +1,7 @@
 /* A dump of what /proc says of threads without reading the process's memory: where that hangs. */
 #pragma once
 
-#include "cli/dump_thread.h"
+#include "dump/dump.h"
 
 /* Sets state and system call of T, of which pid and tid are set; RET gets its stat.  False: it has
  * ended. */
