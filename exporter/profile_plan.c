@@ -99,26 +99,49 @@ static const char *const weight_names[WEIGHT_KINDS] = {
     [WEIGHT_SWITCHES] = "switches",
 };
 
-/* WEIGHTS: 1 << enum weight.  Of all threads together, as far as that is not there, and of each. */
+/* The active threads from FIRST on, which have no profile of their own. */
+static void add_less_active(struct profile_plan *plan, size_t first, enum weight weight)
+{
+    size_t n = count_threads(plan->s, first, plan->n_active);
+    if (!n)
+        return;
+    add_profile(plan, (struct file_profile){
+                          .name = xasprintf("%zu less active | %s", n, weight_names[weight]),
+                          .first = first,
+                          .last = plan->n_active,
+                          .weight = weight,
+                          .rooted = true});
+}
+
+/* Of all threads together, as far as that is not there, and of each of the first MOST. */
+static void add_weight(struct profile_plan *plan, enum weight weight, size_t most)
+{
+    size_t i = 0;
+    if (weight != WEIGHT_CPU && weight != WEIGHT_OFF_CPU) {
+        char *name = xasprintf("ALL | %s", weight_names[weight]);
+        add_all(plan, name, plan->s->n, weight);
+        free(name);
+    }
+    for (; i < plan->n_active && i < most; i++)
+        add_profile(plan,
+                    (struct file_profile){.name = xasprintf("%s | %s", plan->s->threads[i].label,
+                                                            weight_names[weight]),
+                                          .first = i,
+                                          .last = i + 1,
+                                          .weight = weight});
+    add_less_active(plan, i, weight);
+}
+
+/* WEIGHTS: 1 << enum weight.  They share the room that is left. */
 static void add_weights(struct profile_plan *plan, unsigned weights)
 {
-    for (int kind = WEIGHT_WALL + 1; kind < WEIGHT_KINDS; kind++) {
-        enum weight weight = (enum weight)kind;
-        if (!(weights >> kind & 1))
-            continue;
-        if (weight != WEIGHT_CPU && weight != WEIGHT_OFF_CPU) {
-            char *name = xasprintf("ALL | %s", weight_names[weight]);
-            add_all(plan, name, plan->s->n, weight);
-            free(name);
-        }
-        for (size_t i = 0; i < plan->n_active && plan->n < MAX_PROFILES; i++)
-            add_profile(
-                plan, (struct file_profile){.name = xasprintf("%s | %s", plan->s->threads[i].label,
-                                                              weight_names[weight]),
-                                            .first = i,
-                                            .last = i + 1,
-                                            .weight = weight});
-    }
+    enum { BESIDE_THREADS = 2 }; /* a weight's profiles of all, and of the less active */
+    size_t kinds = (size_t)__builtin_popcount(weights >> (WEIGHT_WALL + 1));
+    size_t room = plan->n < MAX_PROFILES && kinds ? (MAX_PROFILES - plan->n) / kinds : 0;
+    size_t most = room > BESIDE_THREADS ? room - BESIDE_THREADS : 0;
+    for (int kind = WEIGHT_WALL + 1; kind < WEIGHT_KINDS; kind++)
+        if (weights >> kind & 1)
+            add_weight(plan, (enum weight)kind, most);
 }
 
 void profile_plan_init(struct profile_plan *plan, const struct profile *p,
@@ -137,13 +160,7 @@ void profile_plan_init(struct profile_plan *plan, const struct profile *p,
     size_t most = MAX_LINES - (plan->several ? add_processes(plan) : 0);
     for (; i < plan->n_active && i < most; i++)
         add_line(plan, i);
-    if (i < plan->n_active)
-        add_profile(plan, (struct file_profile){
-                              .name = xasprintf("%zu less active | wall",
-                                                count_threads(plan->s, i, plan->n_active)),
-                              .first = i,
-                              .last = plan->n_active,
-                              .rooted = true});
+    add_less_active(plan, i, WEIGHT_WALL);
     add_idle(plan);
     add_weights(plan, weights);
 }

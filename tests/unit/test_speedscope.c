@@ -218,6 +218,23 @@ START_TEST(weights_are_profiles_of_their_own)
 }
 END_TEST
 
+/* A page of more than 250 profiles is slow. */
+START_TEST(threads_without_a_profile_of_a_weight_share_one)
+{
+    enum { THREADS = 300, RAN_MS = 10 };
+    struct profile_builder b = builder_start(10, "app");
+    for (int i = 0; i < THREADS; i++)
+        builder_run(&b, builder_thread(&b, 10 + i, i ? "worker" : NULL), "main!app", RAN_MS,
+                    RAN_MS);
+    const struct view_options options = {.weights = 1 << WEIGHT_CPU | 1 << WEIGHT_SWITCHES};
+    const char *text = export_view(&b, "speedscope", RAN_MS, &options);
+    ck_assert_int_eq(weights_of(text, "100 less active | wall"), 100 * RAN_MS * 1000);
+    ck_assert_int_eq(weights_of(text, "279 less active | run"), 279 * RAN_MS * 1000);
+    assert_holds(text, "279 less active | switches");
+    ck_assert_int_eq(weights_of(text, "main 10 | run"), RAN_MS * 1000);
+}
+END_TEST
+
 static struct profile_builder two_processes(const char *first, const char *second)
 {
     struct profile_builder b = builder_start(10, "app");
@@ -479,7 +496,8 @@ START_TEST(nothing_sampled_is_still_a_file)
 }
 END_TEST
 
-CHECK_MAIN("speedscope", 60, a_small_profile_is_written_whole, all_time_lines_share_origin_and_end,
+CHECK_MAIN("speedscope", 60, threads_without_a_profile_of_a_weight_share_one,
+           a_small_profile_is_written_whole, all_time_lines_share_origin_and_end,
            rounding_does_not_drift_and_zeros_are_dropped, profiles_come_in_the_order_of_interest,
            what_idle_threads_computed_is_in_the_sums_of_all, weights_are_profiles_of_their_own,
            a_file_of_one_process_has_no_frames_of_others, processes_are_called_by_rank_or_pid,
