@@ -8,7 +8,6 @@
 #include "summary/known.h"
 #include "summary/rule_classes.h"
 #include "summary/rule_words.h"
-#include "summary/wait_text.h"
 
 static const int64_t unanswered_ns = 9 * (int64_t)NS_PER_S / 10;
 static const double mostly = 0.5; /* of the time in which they connect */
@@ -26,8 +25,20 @@ struct connecting {
     struct intervals when;               /* at least one of them connects, where that is exact */
 };
 
-/* Does RUN wait in connect(2), or in a function of Python's that connects?  With a time-out that
- * polls; before, it may ask for the host's address. */
+/* The connection that WAIT is for, and for nothing else, if it was seen not to be made yet;
+ * NULL. */
+static const struct blocker *see_unconnected(const struct profile *p, const struct wait *wait)
+{
+    const struct wait_side *side = &wait->side;
+    const struct listed_blocker *only = profile_see_blocker(p, side->list);
+    bool polls = only && !only->next.ix && !side->more && !side->at_least;
+    const struct blocker *to = polls ? &only->blocker : &side->blocker;
+    return to->queue == QUEUE_NOT_CONNECTED ? to : NULL;
+}
+
+/* Does RUN wait for a connection to be made: in connect(2), in a poll of one that was seen, or in a
+ * function of Python's that connects?  With a time-out that polls; before, it may ask for the
+ * host's address. */
 static bool is_connecting(const struct judgement *s, const struct run *run)
 {
     size_t n = 0;
@@ -35,6 +46,8 @@ static bool is_connecting(const struct judgement *s, const struct run *run)
     if (run->state != RUN_BLOCKED || !wait || wait->kind != WAIT_CALL ||
         wait->side.blocker.net == NET_UNIX)
         return false;
+    if (see_unconnected(s->p, wait))
+        return true;
     const char *call = profile_text(s->p, wait->call);
     if (!strstr(call, "poll"))
         return str_eq(call, "connect");
@@ -149,7 +162,7 @@ struct connect_facts {
     struct thread_group *group;
     const char *called;
     size_t n_threads;
-    const struct wait *wait; /* that of the path */
+    const struct blocker *to; /* whom the path's end is to be connected to */
     const struct profile_process *process;
 };
 
@@ -160,10 +173,12 @@ void rule_connect(const struct judgement *s, struct thread_group *group, struct 
     f->share = share_of(c.ns, c.wall_ns);
     add_figure(f, "share", f->share);
     if (c.run && share_of(c.long_ns, c.ns) >= mostly) {
+        const struct wait *wait = profile_see_wait(s->p, c.run->at.wait);
+        const struct blocker *polled = see_unconnected(s->p, wait);
         struct connect_facts facts = {.group = c.group,
                                       .called = c.called,
                                       .n_threads = c.n_threads,
-                                      .wait = profile_see_wait(s->p, c.run->at.wait),
+                                      .to = polled ? polled : &wait->side.blocker,
                                       .process = profile_see_process(s->p, c.thread->process)};
         if (facts.process->net.syn_repeats) {
             facts.path = call_path_of_run(s->g->tree, c.thread, c.run);
@@ -191,7 +206,7 @@ static void add_cause(const struct judgement *s, const struct connect_facts *fac
                       struct text *words, struct finding *f)
 {
     const struct profile_net *net = &facts->process->net;
-    const struct listener *listener = profile_listener(s->p, &facts->wait->side.blocker);
+    const struct listener *listener = profile_listener(s->p, facts->to);
     text_add(words, " On this machine ");
     text_add_thousands(words, (double)net->syn_repeats);
     text_add(words, " requests for a connection had no answer, and were sent again after a second "
@@ -231,10 +246,8 @@ void tell_connect(const struct judgement *s, struct finding *f, struct text *wor
     const struct connect_facts *facts = f->facts;
     add_who(facts, f->share, words);
     text_add(words, " to be connected");
-    if (wait_has_address(facts->wait)) {
-        text_add(words, " to ");
-        wait_add_address(words, s->p, facts->wait);
-    }
+    if (facts->to->host.ix)
+        text_addf(words, " to %s:%u", profile_text(s->p, facts->to->host), facts->to->port);
     text_add(words, ", ");
     add_place(words, &facts->path);
     text_add(words, ".");

@@ -124,6 +124,14 @@ bool peer_has_process(const struct peer_looks *l, const struct net_socket *s,
     return may_have_process(l, s, flow == FLOW_OUT, &other);
 }
 
+/* A recording keeps each wait once: of the bytes on their way it would keep one for every count. */
+static void keep_if_connecting(struct blocker *b)
+{
+    if (b->queue != QUEUE_NOT_CONNECTED)
+        b->queue = QUEUE_UNTOLD;
+    b->bytes = 0;
+}
+
 void peer_answer_socket(struct peer_looks *l, const struct peer_wait *w, const struct net_socket *s,
                         struct peer_answer *ret)
 {
@@ -131,7 +139,9 @@ void peer_answer_socket(struct peer_looks *l, const struct peer_wait *w, const s
     bool sends = w->flow == FLOW_OUT;
     ret->side.thing = THING_SOCKET;
     ret->side.timed = true;
-    ret->side.blocker = peer_of_socket(l, s, sends, l->is_dump ? w->since_ns : INT64_MAX);
+    ret->side.blocker = peer_of_socket(l, s, sends, w->over ? INT64_MAX : w->since_ns);
+    if (!l->is_dump)
+        keep_if_connecting(&ret->side.blocker);
     if (may_have_process(l, s, sends, &other))
         find_process(l, w, &other, ret);
 }

@@ -178,6 +178,7 @@ static void remember(struct wait_peers *w, const struct blocked_call *call,
         return;
     struct recent_peer recent = {
         .side = *side, .pid = answer->pid, .fd = answer->fd, .link = answer->link};
+    recent.side.blocker.queue = QUEUE_UNTOLD; /* the next wait may find it connected */
     if (poll) {
         recent.poller = target_of(w, call).pid;
         recent.epoll = call->fd;

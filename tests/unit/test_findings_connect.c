@@ -34,8 +34,8 @@ static void connects(thread_id t, const char *stack, const struct wait *wait, in
     run->waits = n;
 }
 
-/* Main waits at a barrier, and each lane connects for MS of 4 s, in N waits. */
-static void lanes(const char *stack, const char *call, enum blocker_net net, int64_t ms, uint32_t n)
+/* Main waits at a barrier, and each lane is in STACK for MS of 4 s, in N waits as MAKE has them. */
+static void lanes_in(const char *stack, struct wait (*make)(void), int64_t ms, uint32_t n)
 {
     b = builder_start(10, "gate");
     lead = builder_thread(&b, 10, NULL);
@@ -43,7 +43,7 @@ static void lanes(const char *stack, const char *call, enum blocker_net net, int
                 "rounds!gate|/src/gate.c:3 > pthread_barrier_wait!libc.so.6 > "
                 "futex [blocked]",
                 SECONDS * 1000, 0);
-    const struct wait wait = wait_of(call, net);
+    const struct wait wait = make();
     for (int i = 0; i < LANES; i++) {
         char name[16];
         (void)snprintf(name, sizeof name, "lane-%d", i);
@@ -54,6 +54,49 @@ static void lanes(const char *stack, const char *call, enum blocker_net net, int
                     "futex [blocked]",
                     SECONDS * 1000 - ms, 0);
     }
+}
+
+static const char *call;
+static enum blocker_net net;
+
+static struct wait make_call(void)
+{
+    return wait_of(call, net);
+}
+
+static void lanes(const char *stack, const char *in_call, enum blocker_net of_net, int64_t ms,
+                  uint32_t n)
+{
+    call = in_call;
+    net = of_net;
+    lanes_in(stack, make_call, ms, n);
+}
+
+/* A poll of one socket, which the kernel showed as not connected. */
+static struct wait make_poll(void)
+{
+    struct wait wait = wait_of("poll", NET_TCP);
+    wait.side.blocker.queue = QUEUE_NOT_CONNECTED;
+    return wait;
+}
+
+/* The same of an epoll, which has a list. */
+static struct wait make_list(void)
+{
+    struct wait wait = make_poll();
+    wait.call = profile_string(b.p, "epoll_wait");
+    wait.side.thing = THING_EVENTS;
+    wait.side.list = profile_list_blocker(b.p, &wait.side.blocker, (blocker_list){0});
+    wait.side.blocker = (struct blocker){0};
+    return wait;
+}
+
+static struct wait make_longer_list(void)
+{
+    struct wait wait = make_list();
+    const struct blocker listens = {.kind = BLOCKER_LISTENER, .net = NET_TCP, .port = PORT};
+    wait.side.list = profile_list_blocker(b.p, &listens, wait.side.list);
+    return wait;
 }
 
 static void counted(uint64_t repeats, uint64_t overflows)
@@ -146,6 +189,31 @@ START_TEST(python_connects_with_a_time_out_by_a_poll)
 }
 END_TEST
 
+/* As libpq's and curl's. */
+START_TEST(native_code_that_polls_is_known_by_its_socket)
+{
+    static const char polls[] = "query!gate|/src/gate.c:9 > PQconnectdb!libpq.so.5 > "
+                                "poll!libc.so.6 > poll socket [blocked]";
+    struct wait (*const makers[])(void) = {make_poll, make_list};
+    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {
+        lanes_in(polls, makers[i], 2000, 1);
+        counted(6, 1200);
+        listens(3);
+        judge(SECONDS * 1000);
+        assert_told(0, "unanswered",
+                    "to be connected to 127.0.0.1:8080, in PQconnectdb, called "
+                    "from query gate.c:9.");
+        assert_told(0, "unanswered", "4711 (booth) listens there, and its queue takes 3.");
+        teardown();
+    }
+    lanes_in(polls, make_longer_list, 2000, 1); /* it waits for others, too */
+    counted(6, 1200);
+    judge(SECONDS * 1000);
+    assert_not_told("unanswered");
+    teardown();
+}
+END_TEST
+
 START_TEST(others_that_connect_are_no_finding)
 {
     static const struct {
@@ -174,4 +242,5 @@ END_TEST
 
 CHECK_MAIN("findings_connect", 20, a_full_queue_is_told_with_whose_it_is,
            the_reason_comes_before_whom_main_waits_for, of_a_host_elsewhere_the_reasons_are_told,
-           python_connects_with_a_time_out_by_a_poll, others_that_connect_are_no_finding)
+           python_connects_with_a_time_out_by_a_poll, native_code_that_polls_is_known_by_its_socket,
+           others_that_connect_are_no_finding)

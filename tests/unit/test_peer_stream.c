@@ -1,7 +1,10 @@
-/* Who is at a pipe's other end: this process waits, its children have the ends. */
+/* Who is at the other end of a pipe, whose ends this process and its children have, and of a
+ * socket. */
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -10,6 +13,7 @@
 #include "waits/peer_find.h"
 
 enum { READ_END, WRITE_END };
+enum { ROUNDS = 2 }; /* sockets, then their processes */
 static const int64_t longest_look_ns = 5 * (int64_t)NS_PER_S;
 
 static int in[2], out[2], ready[2]; /* this process reads IN and writes OUT */
@@ -34,8 +38,9 @@ static pid_t start_with(int a, int b)
     return pid;
 }
 
-/* The process that this one waits for in CALL on FD; 0: none, or several. */
-static pid_t waits_for(int64_t call, int fd)
+/* The other side of a wait of this process in CALL on FD, as a recording has it; OVER: of one that
+ * has ended.  Its ids are of no profile. */
+static struct wait_side side_of(int64_t call, int fd, bool over)
 {
     struct profile *profile = profile_new(0);
     struct peer_looks looks = {.profile = profile};
@@ -44,6 +49,7 @@ static pid_t waits_for(int64_t call, int fd)
     struct peer_wait wait = {.pid = getpid(),
                              .own_namespace = true,
                              .since_ns = 1,
+                             .over = over,
                              .number = call,
                              .args = args,
                              .fd = (uint64_t)fd,
@@ -53,16 +59,23 @@ static pid_t waits_for(int64_t call, int fd)
     ck_assert_int_gt(readlink(path, wait.link, sizeof wait.link - 1), 0);
     peer_find_stream(&looks, &wait, &answer);
     ck_assert(answer.later);
-    ck_assert(peer_looks_run(&looks, longest_look_ns));
-    answer = (struct peer_answer){.later = false};
-    peer_find_stream(&looks, &wait, &answer);
+    for (int i = 0; i < ROUNDS && answer.later; i++) {
+        ck_assert(peer_looks_run(&looks, longest_look_ns));
+        answer = (struct peer_answer){.later = false};
+        peer_find_stream(&looks, &wait, &answer);
+    }
     ck_assert(!answer.later);
-    ck_assert_int_eq(answer.side.thing, THING_PIPE);
-    const struct blocker *b = &answer.side.blocker;
-    pid_t pid = b->kind == BLOCKER_PROCESS ? b->pid : 0;
     peer_looks_release(&looks);
     profile_free(profile);
-    return pid;
+    return answer.side;
+}
+
+/* The process that this one waits for in CALL on a pipe's FD; 0: none, or several. */
+static pid_t waits_for(int64_t call, int fd)
+{
+    const struct wait_side side = side_of(call, fd, false);
+    ck_assert_int_eq(side.thing, THING_PIPE);
+    return side.blocker.kind == BLOCKER_PROCESS ? side.blocker.pid : 0;
 }
 
 START_TEST(the_other_end_of_a_pipe_is_who_is_waited_for)
@@ -83,4 +96,35 @@ START_TEST(the_other_end_of_a_pipe_is_who_is_waited_for)
 }
 END_TEST
 
-CHECK_MAIN("peer_stream", 30, the_other_end_of_a_pipe_is_who_is_waited_for)
+/* A socket that is to be connected to AT, and does not wait for that. */
+static int start_to_connect(const struct sockaddr_in *at)
+{
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    ck_assert_int_ge(fd, 0);
+    (void)connect(fd, (const struct sockaddr *)at, sizeof *at);
+    return fd;
+}
+
+/* The kernel drops the request of whoever comes when a listener's queue is full. */
+START_TEST(a_recording_knows_a_socket_that_is_not_connected_yet)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof at;
+    int listener = socket(AF_INET, SOCK_STREAM, 0);
+    ck_assert_int_eq(bind(listener, (struct sockaddr *)&at, len), 0);
+    ck_assert_int_eq(listen(listener, 0), 0);
+    ck_assert_int_eq(getsockname(listener, (struct sockaddr *)&at, &len), 0);
+    int connected = start_to_connect(&at); /* it takes one all the same */
+    int waits = start_to_connect(&at);
+    const struct blocker b = side_of(SYS_sendto, waits, false).blocker;
+    ck_assert_int_eq(b.kind, BLOCKER_PEER);
+    ck_assert_int_eq(b.port, ntohs(at.sin_port));
+    ck_assert_int_eq(b.queue, QUEUE_NOT_CONNECTED);
+    ck_assert_int_eq(side_of(SYS_sendto, waits, true).blocker.queue, QUEUE_UNTOLD);
+    ck_assert_int_eq(side_of(SYS_recvfrom, connected, false).blocker.queue, QUEUE_UNTOLD);
+    ck_assert_int_eq(close(listener) | close(connected) | close(waits), 0);
+}
+END_TEST
+
+CHECK_MAIN("peer_stream", 30, the_other_end_of_a_pipe_is_who_is_waited_for,
+           a_recording_knows_a_socket_that_is_not_connected_yet)
