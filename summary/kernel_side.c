@@ -53,13 +53,30 @@ static struct side_sum *sum_of(const struct judgement *s, struct sides *all, wai
     return i < MAX_SIDES ? &all->items[i] : NULL;
 }
 
+/* Of T's wait in RUN the last part: of several who had the other end one may be left by then, and
+ * it was for that one all the time. */
+static struct spot at_last(const struct judgement *s, const struct profile_thread *t,
+                           const struct run *run)
+{
+    enum { MOST_PARTS = 64 };
+    const struct run *last = &t->runs[t->n_runs - 1];
+    for (int i = 0; i < MOST_PARTS && run < last && !run->waits &&
+                    holders_side(s->holders, run->at)->blocker.kind == BLOCKER_SEVERAL;
+         i++, run++)
+        if (run[1].state != RUN_BLOCKED || run[1].at.stack.ix != run->at.stack.ix ||
+            run[1].start_ns != run_end_ns(run))
+            break;
+    return run->at;
+}
+
 static void add_run(const struct judgement *s, const struct profile_thread *t,
                     const struct run *run, struct sides *all)
 {
-    const struct wait_side *side = holders_side(s->holders, run->at);
+    const struct spot at = at_last(s, t, run);
+    const struct wait_side *side = holders_side(s->holders, at);
     all->ns += run->weights.wall_ns;
     struct side_sum *sum = wait_side_is_kernels(side->thing) || blocker_is_process(&side->blocker)
-                               ? sum_of(s, all, run->at.wait, side)
+                               ? sum_of(s, all, at.wait, side)
                                : NULL;
     if (!sum)
         return;

@@ -328,6 +328,25 @@ START_TEST(several_that_share_a_lock_are_named)
 }
 END_TEST
 
+/* The shorter part of a wait, until all but one of those who had the pipe's end have ended. */
+START_TEST(who_is_left_of_several_is_waited_for_from_the_beginning)
+{
+    for (uint32_t waits = 0; waits <= 1; waits++) { /* 1: the first part is a wait of its own */
+        struct wait_side side = {.thing = THING_PIPE, .blocker = {.kind = BLOCKER_SEVERAL, .n = 2}};
+        setup();
+        builder_polls(&b, lead, "read_all!app", &side, 1500);
+        struct profile_thread *thread = profile_get_thread(b.p, lead);
+        thread->runs[thread->n_runs - 1].waits = waits;
+        side.blocker = (struct blocker){
+            .kind = BLOCKER_PROCESS, .pid = 30, .tid = 30, .name = profile_string(b.p, "sleep")};
+        builder_polls(&b, lead, "read_all!app", &side, 2500);
+        judge(4000);
+        ck_assert_int_eq(is_said("30 (sleep), which has the pipe's other end"), waits == 0);
+        teardown();
+    }
+}
+END_TEST
+
 /* As a DataLoader's, which write into one pipe.  Nobody can say for which of them main waits. */
 START_TEST(what_workers_at_the_other_end_do_is_told)
 {
@@ -429,6 +448,7 @@ CHECK_MAIN(
     "findings_waits", 20, who_waits_for_a_result_is_no_herd,
     a_loop_that_waits_for_one_child_is_told_as_such,
     a_herd_that_waits_for_its_mutex_is_told_who_wakes_it, several_that_share_a_lock_are_named,
+    who_is_left_of_several_is_waited_for_from_the_beginning,
     what_workers_at_the_other_end_do_is_told, threads_that_run_one_after_the_other_are_told_to,
     who_is_of_another_family_ends_no_wait_for_a_thread, who_is_not_waited_for_is_not_told_meanwhile,
     threads_that_serve_come_before_an_event_loop_that_idles,
