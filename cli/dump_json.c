@@ -206,6 +206,8 @@ static void write_blocker(struct json *j, const struct blocker *b)
         json_bool_field(j, "gone", true);
     else if (b->kind == BLOCKER_THREAD || blocker_is_process(b))
         json_int_field(j, "pid", b->pid);
+    if (b->fd)
+        json_int_field(j, "fd", (int64_t)b->fd);
 }
 
 static void write_wait(struct json *j, const struct dump *d, const struct dump_thread *t,

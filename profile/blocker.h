@@ -73,6 +73,7 @@ struct blocker {
     uint32_t n; /* alike ones */
     enum blocker_queue queue;
     uint64_t bytes, inode, offset;
+    uint64_t fd; /* by which another program has a pipe's end; 0: one of its standard three, … */
 };
 /* Is B known to be the process PID? */
 static inline bool blocker_is_process(const struct blocker *b)

@@ -132,6 +132,7 @@ static const struct field blocker_keys[] = {
     BLOCKER(bytes),
     BLOCKER(inode),
     BLOCKER(offset),
+    BLOCKER(fd),
 };
 
 #define PROCESS(member) FIELD(struct profile_process, member)

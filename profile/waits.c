@@ -6,7 +6,7 @@
 #include "profile/kept.h"
 #include "profile/profile_private.h"
 
-_Static_assert(sizeof(struct blocker) == 12 * sizeof(uint32_t) + 3 * sizeof(uint64_t),
+_Static_assert(sizeof(struct blocker) == 12 * sizeof(uint32_t) + 4 * sizeof(uint64_t),
                "nothing between a blocker's fields");
 
 /* What tells waits apart beside their blockers. */

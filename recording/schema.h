@@ -10,7 +10,7 @@
 
 enum {
     SCHEMA_MAJOR = 1,                   /* a reader of this one reads all files of it */
-    SCHEMA_MINOR = 5,                   /* columns, tables and views that were added since */
+    SCHEMA_MINOR = 6,                   /* columns, tables and views that were added since */
     SCHEMA_APPLICATION_ID = 0x77737079, /* "wspy", in the file's header */
 };
 

@@ -184,6 +184,8 @@ static void add_other_side(const struct judgement *s, const struct side_sum *sum
         wait_side_add_text(words, s->p, &sum->side, sum->waiter, several);
     add_known_part(sum, all_ns, words);
     text_add(words, ".");
+    if (process && !many && b->fd)
+        text_add(words, " If it only inherited that, open the pipe with O_CLOEXEC (pipe(2)).");
     if (process && !many)
         add_way_to_see(s, sum, words);
 }

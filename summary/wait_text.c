@@ -340,6 +340,8 @@ static void add_other_end(struct text *out, const struct profile *p, const struc
     } else if (b->kind == BLOCKER_PROCESS || (blocker_is_process(b) && !detailed)) {
         add_process(out, p, b);
         text_addf(out, ", which has the %s's other end", of);
+        if (b->fd)
+            text_addf(out, " as descriptor %llu", (unsigned long long)b->fd);
         text_add(out, b->fate == FATE_STOPPED ? " and is stopped" : "");
     } else if (b->kind == BLOCKER_SEVERAL) {
         text_addf(out, "a %s whose other end ", of);

@@ -532,6 +532,14 @@ int proc_read_link(pid_t pid, const char *name, char *ret, size_t capacity)
     return 0;
 }
 
+bool proc_runs_other(pid_t pid, pid_t other)
+{
+    char links[2][PROC_TEXT_BYTES];
+    return proc_read_link(pid, "exe", links[0], sizeof links[0]) == 0 &&
+           proc_read_link(other, "exe", links[1], sizeof links[1]) == 0 &&
+           !str_eq(links[0], links[1]);
+}
+
 uint64_t proc_net_namespace(pid_t pid)
 {
     struct stat st;

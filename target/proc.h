@@ -103,4 +103,5 @@ char *proc_read_environment(pid_t pid, size_t *ret_len);
 /* The link /proc/PID/NAME ("exe", "root", "fd/7").  Returns 0 or a negative errno; RET is always
  * NUL-terminated, cut if longer. */
 int proc_read_link(pid_t pid, const char *name, char *ret, size_t capacity);
-uint64_t proc_net_namespace(pid_t pid); /* its inode; 0: unknown */
+bool proc_runs_other(pid_t pid, pid_t other); /* do they run two files, by that link? */
+uint64_t proc_net_namespace(pid_t pid);       /* its inode; 0: unknown */

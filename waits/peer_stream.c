@@ -1,6 +1,8 @@
 /* Calls that read or write a descriptor: which kind it is of, and the other end of a pipe. */
 #include <fcntl.h>
+#include <unistd.h>
 
+#include "target/proc.h"
 #include "waits/peer_find.h"
 #include "waits/peer_socket.h"
 
@@ -22,6 +24,13 @@ static bool is_other_end(const struct fd_user *user, const void *ctx)
     return access == O_RDWR || access == (end->reads ? O_WRONLY : O_RDONLY);
 }
 
+/* The descriptor by which USER, another program, has a pipe's end; 0: what a shell or a caller of
+ * popen(3) gives it.  A worker that was only forked has its parent's pipes for a reason. */
+static uint64_t foreign_fd(pid_t waiter, const struct fd_user *user)
+{
+    return user->fd > STDERR_FILENO && proc_runs_other(user->pid, waiter) ? user->fd : 0;
+}
+
 static void find_pipe(struct peer_looks *l, const struct peer_wait *w, struct peer_answer *ret)
 {
     struct peer_users users;
@@ -33,6 +42,8 @@ static void find_pipe(struct peer_looks *l, const struct peer_wait *w, struct pe
         return;
     ret->side.thing = THING_PIPE;
     peer_users_answer(l, &users, ret);
+    if (ret->side.blocker.kind == BLOCKER_PROCESS)
+        ret->side.blocker.fd = foreign_fd(w->pid, &users.first[0]);
 }
 
 void peer_find_stream(struct peer_looks *l, const struct peer_wait *w, struct peer_answer *ret)

@@ -347,6 +347,23 @@ START_TEST(who_is_left_of_several_is_waited_for_from_the_beginning)
 }
 END_TEST
 
+START_TEST(who_inherited_a_pipes_end_is_told_with_its_descriptor)
+{
+    struct wait_side side = {.thing = THING_PIPE};
+    setup();
+    side.blocker = (struct blocker){.kind = BLOCKER_PROCESS,
+                                    .pid = 30,
+                                    .tid = 30,
+                                    .name = profile_string(b.p, "sleep"),
+                                    .fd = 4};
+    builder_polls(&b, lead, "read_all!app", &side, 4000);
+    judge(4000);
+    ck_assert(is_said("It waits for 30 (sleep), which has the pipe's other end as descriptor 4. If "
+                      "it only inherited that, open the pipe with O_CLOEXEC (pipe(2))."));
+    teardown();
+}
+END_TEST
+
 /* As a DataLoader's, which write into one pipe.  Nobody can say for which of them main waits. */
 START_TEST(what_workers_at_the_other_end_do_is_told)
 {
@@ -449,7 +466,8 @@ CHECK_MAIN(
     a_loop_that_waits_for_one_child_is_told_as_such,
     a_herd_that_waits_for_its_mutex_is_told_who_wakes_it, several_that_share_a_lock_are_named,
     who_is_left_of_several_is_waited_for_from_the_beginning,
-    what_workers_at_the_other_end_do_is_told, threads_that_run_one_after_the_other_are_told_to,
+    who_inherited_a_pipes_end_is_told_with_its_descriptor, what_workers_at_the_other_end_do_is_told,
+    threads_that_run_one_after_the_other_are_told_to,
     who_is_of_another_family_ends_no_wait_for_a_thread, who_is_not_waited_for_is_not_told_meanwhile,
     threads_that_serve_come_before_an_event_loop_that_idles,
     a_sleep_of_sqlite_is_a_wait_for_its_lock, a_retry_is_told_also_where_nobody_ran,

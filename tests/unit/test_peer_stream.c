@@ -1,5 +1,6 @@
 /* Who is at the other end of a pipe, whose ends this process and its children have, and of a
  * socket. */
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
@@ -96,6 +97,42 @@ START_TEST(the_other_end_of_a_pipe_is_who_is_waited_for)
 }
 END_TEST
 
+/* Another program that has END of a pipe, and no more of it, as descriptor FD. */
+static pid_t start_sleep(int end, int fd)
+{
+    char ready_byte;
+    int began[2]; /* it closes when the program begins */
+    ck_assert_int_eq(pipe2(began, O_CLOEXEC), 0);
+    pid_t pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        (void)dup2(end, fd);
+        (void)execlp("sleep", "sleep", "60", (char *)NULL);
+        _exit(127);
+    }
+    close(began[WRITE_END]);
+    ck_assert_int_eq(read(began[READ_END], &ready_byte, 1), 0);
+    close(began[READ_END]);
+    return pid;
+}
+
+START_TEST(by_which_descriptor_another_program_has_it_is_known)
+{
+    enum { INHERITED = 40 };
+    ck_assert_int_eq(pipe2(in, O_CLOEXEC), 0);
+    static const int cases[][2] = {{INHERITED, INHERITED}, {STDOUT_FILENO, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pid_t pid = start_sleep(in[WRITE_END], cases[i][0]);
+        const struct blocker b = side_of(SYS_read, in[READ_END], false).blocker;
+        ck_assert_int_eq(kill(pid, SIGKILL), 0);
+        ck_assert_int_eq(b.pid, pid);
+        ck_assert_uint_eq(b.fd, (uint64_t)cases[i][1]);
+    }
+    close(in[WRITE_END]);
+}
+END_TEST
+
 /* A socket that is to be connected to AT, and does not wait for that. */
 static int start_to_connect(const struct sockaddr_in *at)
 {
@@ -127,4 +164,5 @@ START_TEST(a_recording_knows_a_socket_that_is_not_connected_yet)
 END_TEST
 
 CHECK_MAIN("peer_stream", 30, the_other_end_of_a_pipe_is_who_is_waited_for,
+           by_which_descriptor_another_program_has_it_is_known,
            a_recording_knows_a_socket_that_is_not_connected_yet)

@@ -331,10 +331,10 @@ static const struct {
     {"UPDATE frame SET kind = NULL WHERE id = 1",
      "damaged: row 1 of table frame: it is of no kind"},
     {"UPDATE frame SET flags = 16 WHERE id = 1", "damaged: row 1 of table frame: flags 16"},
-    {"UPDATE frame SET flags = 16 WHERE id = 1; UPDATE meta SET value = 6 WHERE key = "
+    {"UPDATE frame SET flags = 16 WHERE id = 1; UPDATE meta SET value = 7 WHERE key = "
      "'schema_minor'",
-     "a newer wallspy made it (schema 1.6; this one reads 1.5): update this one"},
-    {"UPDATE meta SET value = 6 WHERE key = 'schema_minor'", "nothing"},
+     "a newer wallspy made it (schema 1.7; this one reads 1.6): update this one"},
+    {"UPDATE meta SET value = 7 WHERE key = 'schema_minor'", "nothing"},
     {"UPDATE location SET position = 1",
      "damaged: row 1 of table location: position 1 does not follow the last one"},
     {"UPDATE wait SET call = 'x' || char(27)", "damaged: row 1 of table wait: its call is none"},
