@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "summary/handler_lock.h"
 #include "summary/heaviest_paths.h"
+#include "summary/interrupted.h"
 #include "summary/rule_classes.h"
 
 enum { LEAST_SAMPLES = 100 };
@@ -118,12 +118,13 @@ void add_meaning(const struct judgement *s, uint32_t node, struct text *out)
         text_addf(out, " %s", meaning);
 }
 
-void add_handler_lock(const struct judgement *s, const struct run *run, struct text *out)
+void add_interrupted(const struct judgement *s, const struct run *run, struct text *out)
 {
     size_t n = 0;
     const struct shown_frame *stack = view_stack(s->g->v, run->at, &n);
-    if (run->state == RUN_BLOCKED && handler_waits_for_interrupted(stack, n))
-        text_addf(out, " %s", handler_words);
+    const char *words = run->state == RUN_BLOCKED ? interrupted_words(stack, n) : NULL;
+    if (words)
+        text_addf(out, " %s", words);
 }
 
 void add_all_threads(size_t n, struct text *words)

@@ -23,8 +23,8 @@ void add_opening_part(const struct thread_group *group, const char *verb, double
 void add_in_turn(const struct judgement *s, const struct thread_group *group, struct text *words);
 /* meaning_of() the wait at NODE, after a space; nothing where there is none. */
 void add_meaning(const struct judgement *s, uint32_t node, struct text *out);
-/* handler_words, if RUN, a wait, is one of a signal handler for what it interrupted. */
-void add_handler_lock(const struct judgement *s, const struct run *run, struct text *out);
+/* interrupted_words() of RUN's stack, after a space; nothing where there are none. */
+void add_interrupted(const struct judgement *s, const struct run *run, struct text *out);
 /* "Both threads", "All 5 threads" */
 void add_all_threads(size_t n, struct text *words);
 /* "s" where the noun is one: "waits" */

@@ -136,6 +136,19 @@ void rule_circular_wait(const struct judgement *s, struct thread_group *group, s
     judge_circles(s, true, f);
 }
 
+/* Once: what it means that a thread of CYCLE waits in code that interrupted other code of its. */
+static void add_one_interrupted(const struct judgement *s, const struct wait_graph *graph,
+                                int cycle, struct text *words)
+{
+    const struct waiter *first = wait_graph_first(graph, cycle);
+    const struct waiter *w = first;
+    size_t len = words->len;
+    do {
+        add_interrupted(s, circles_last_wait(s, circles_thread(s, w)), words);
+        w = &graph->items[w->next];
+    } while (w != first && words->len == len);
+}
+
 void tell_circle(const struct judgement *s, struct finding *f, struct text *words)
 {
     const struct wait_graph *graph = &s->facts->circles;
@@ -151,6 +164,7 @@ void tell_circle(const struct judgement *s, struct finding *f, struct text *word
         w = &graph->items[w->next];
     } while (w != first);
     text_add(words, ".");
+    add_one_interrupted(s, graph, cycle, words);
     add_full(s, graph, cycle, words);
     add_behind(s, graph, cycle, words, f);
 }

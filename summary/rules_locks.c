@@ -12,13 +12,13 @@ static bool is_arena_wait(const struct call_tree *t, uint32_t node)
            frame_is_malloc(call_tree_node(t, call_tree_node(t, node).parent).frame);
 }
 
-/* Says so where GROUP's thread waits in a signal handler for what that interrupted. */
+/* What it means that GROUP's thread waits in code that interrupted other code of its. */
 static void add_last_handler(const struct judgement *s, const struct thread_group *group,
                              struct text *words)
 {
     const struct run *last = groups_last_run(group);
     if (last)
-        add_handler_lock(s, last, words);
+        add_interrupted(s, last, words);
 }
 
 struct arena_facts {

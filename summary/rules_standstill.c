@@ -281,7 +281,7 @@ static bool add_hanging(const struct judgement *s, const struct thread_group *gr
     }
     text_add(words, ".");
     if (last) {
-        add_handler_lock(s, last, words);
+        add_interrupted(s, last, words);
         add_killed_holder(s, last, node, words);
     }
     if (call_tree_node(s->g->tree, node).futex == FUTEX_JOIN)

@@ -22,7 +22,7 @@ static void add_group(const struct judgement *s, const struct thread_group *grou
     add_place(words, &path);
     text_add(words, ".");
     add_meaning(s, node, words);
-    add_handler_lock(s, last, words);
+    add_interrupted(s, last, words);
     call_path_release(&path);
 }
 

@@ -4,8 +4,8 @@
 
 #include "base/text.h"
 #include "summary/frame_role.h"
-#include "summary/handler_lock.h"
 #include "summary/idle.h"
+#include "summary/interrupted.h"
 #include "summary/known.h"
 
 bool is_sleep(const struct shown_frame *f)
@@ -201,9 +201,8 @@ const char *meaning_of(const struct call_tree *t, uint32_t node)
 
 const char *meaning_of_stack(const struct shown_frame *stack, size_t n)
 {
-    return handler_waits_for_interrupted(stack, n)
-               ? handler_words
-               : meaning((struct outward){.stack = stack, .n = n});
+    const char *words = interrupted_words(stack, n);
+    return words ? words : meaning((struct outward){.stack = stack, .n = n});
 }
 
 bool is_unowned_wait(const struct call_tree *t, uint32_t node)

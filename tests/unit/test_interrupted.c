@@ -1,4 +1,4 @@
-#include "summary/handler_lock.h"
+#include "summary/interrupted.h"
 
 #include "tests/support/check_main.h"
 #include "tests/support/profile_builder.h"
@@ -6,7 +6,7 @@
 static bool waits(const char *stack)
 {
     struct shown_stack s = builder_shown(stack);
-    bool ret = handler_waits_for_interrupted(s.frames, s.n);
+    bool ret = interrupted_words(s.frames, s.n) != NULL;
     builder_shown_release(&s);
     return ret;
 }
@@ -42,5 +42,30 @@ START_TEST(other_waits_are_none)
 }
 END_TEST
 
-CHECK_MAIN("handler_lock", 20, a_handler_that_waits_for_what_it_interrupted_is_known,
-           other_waits_are_none)
+#define PUT     "put@/usr/lib/python3.12/queue.py:122:133 > "
+#define DELETED "Parcel.__del__@/src/courier.py:20:21 > "
+#define LOCK    "sem_wait!libc.so.6 > futex [blocked]"
+
+START_TEST(a_finalizer_that_waits_for_a_lock_is_known)
+{
+    static const char *const stacks[] = {
+        "pack@/src/courier.py:23:25 > " PUT DELETED PUT LOCK,
+        "pack@/src/courier.py:23:25 > [gc] > " DELETED PUT LOCK,
+        "pack@/src/courier.py:23:25 > [gc] > forget@/src/courier.py:30:31 > " LOCK, /* weakref's */
+    };
+    static const char *const others[] = {
+        "pack@/src/courier.py:23:25 > " PUT LOCK,                   /* in none */
+        "pack@/src/courier.py:23:25 > [gc] > " LOCK,                /* native code's */
+        "Py_FinalizeEx!python3 > [gc] > " DELETED PUT LOCK,         /* nothing is interrupted */
+        "pack@/src/courier.py:23:25 > " DELETED "read [blocked]",   /* for no lock */
+        "pack@/src/courier.py:23:25 > " DELETED PUT "work!python3", /* it runs */
+    };
+    for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++)
+        ck_assert_msg(waits(stacks[i]), "%s", stacks[i]);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        ck_assert_msg(!waits(others[i]), "%s", others[i]);
+}
+END_TEST
+
+CHECK_MAIN("interrupted", 20, a_handler_that_waits_for_what_it_interrupted_is_known,
+           other_waits_are_none, a_finalizer_that_waits_for_a_lock_is_known)
