@@ -10,10 +10,13 @@
 #include "base/clock.h"
 #include "cli/json_head.h"
 #include "profile/moments.h"
+#include "summary/coverage.h"
 #include "summary/process_name.h"
 #include "worker/process_set.h"
 
-enum { MOST_TARGETS = 20, ACTIVE_PART = 100 };
+enum {
+    MOST_TARGETS = 20,
+};
 
 struct status {
     struct recording *recording;
@@ -25,29 +28,6 @@ struct status {
     int64_t paused_ns; /* −1: it is not paused */
     size_t n_marks;
 };
-
-/* The part of the time that samples stand for, of threads that are more than idle; as
- * summary/coverage.h counts at the end. */
-static double seen_so_far(const struct profile *p)
-{
-    int64_t seen_ns = 0;
-    int64_t all_ns = 0;
-    for (uint32_t i = 1; i <= profile_thread_count(p); i++) {
-        const struct profile_thread *t = profile_see_thread(p, (thread_id){i});
-        int64_t busy_ns = t->counts.ns[COUNTED_CPU] + t->counts.ns[COUNTED_RUNQUEUE];
-        int64_t thread_seen_ns = 0;
-        int64_t thread_ns = 0;
-        for (size_t k = 0; k < t->n_runs; k++) {
-            thread_ns += t->runs[k].weights.wall_ns;
-            thread_seen_ns += t->runs[k].state == RUN_MISSED ? 0 : t->runs[k].weights.wall_ns;
-        }
-        if (busy_ns > thread_ns / ACTIVE_PART) {
-            all_ns += thread_ns;
-            seen_ns += thread_seen_ns;
-        }
-    }
-    return all_ns ? (double)seen_ns / (double)all_ns : 1;
-}
 
 static void read_status(struct status *s, struct recording *r)
 {
@@ -240,7 +220,7 @@ void ctl_status_add(const struct ctl_progress *progress, struct recording *r,
 {
     struct status *s = xcalloc(1, sizeof *s);
     read_status(s, r);
-    s->seen = seen_so_far(s->p);
+    s->seen = coverage_so_far(s->p, INT64_MAX);
     if (json)
         add_json(s, progress, outputs, out);
     else

@@ -9,6 +9,7 @@
 #include "cli/signals.h"
 #include "cli/terminal.h"
 #include "profile/metric_info.h"
+#include "summary/coverage.h"
 #include "summary/known_used.h"
 #include "summary/ledger.h"
 #include "summary/process_tree.h"
@@ -60,6 +61,7 @@ void report_headline(struct recording *r)
 
 void report_progress(struct recording *r)
 {
+    static const int64_t shown_ns = 5 * (int64_t)NS_PER_S; /* the line tells of now */
     const struct sampler_counters *c = sampler_counters(recording_sampler(r));
     /* Not the time of the last message: a target that sleeps sends none. */
     double seconds = (double)recording_running_ns(r) / NS_PER_S;
@@ -67,10 +69,10 @@ void report_progress(struct recording *r)
     if (!terminal_is_live() || seconds <= 0)
         return;
     struct text line = {0};
-    text_addf(&line, "%4.0fs  %.1f Hz  %u thread%s  overhead %.2f%%  refused %llu   Ctrl-C: write",
+    text_addf(&line, "%4.0fs  %.1f Hz  %u thread%s  overhead %.2f%%  %d%% seen   Ctrl-C: write",
               seconds, (double)counters_get(c, COUNT_TICKS) / seconds, threads,
               threads == 1 ? "" : "s", 100 * recording_shares(r).lost,
-              (unsigned long long)counters_get(c, COUNT_REFUSED));
+              (int)(100 * coverage_so_far(recording_profile(r), shown_ns) + 0.001));
     terminal_progress(line.s);
     text_release(&line);
 }

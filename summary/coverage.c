@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "base/minmax.h"
+
 enum {
     LEAST_SAMPLES = 100,
     ACTIVE_PART = 100,      /* one of so many of its time: less is not worth a word */
@@ -55,6 +57,37 @@ double coverage_of_all(const struct thread_summaries *s)
             wall_ns += s->threads[i].wall_ns;
         }
     return capped_share(seen_ns, wall_ns);
+}
+
+/* Adds the time of T's last SPAN_NS.  What stands for several threads has no last part. */
+static void add_last(const struct profile_thread *t, int64_t span_ns, int64_t *seen_ns,
+                     int64_t *all_ns)
+{
+    bool whole = span_ns == INT64_MAX;
+    int64_t end_ns = t->n_runs ? run_end_ns(&t->runs[t->n_runs - 1]) : 0;
+    for (size_t i = t->n_folded && !whole ? 0 : t->n_runs; i-- > 0;) {
+        const struct run *run = &t->runs[i];
+        int64_t ns = whole ? run->weights.wall_ns
+                           : min_i64(run->weights.wall_ns, run_end_ns(run) - (end_ns - span_ns));
+        if (ns < 0)
+            return;
+        *all_ns += ns;
+        *seen_ns += run->state == RUN_MISSED ? 0 : ns;
+    }
+}
+
+double coverage_so_far(const struct profile *p, int64_t span_ns)
+{
+    int64_t seen_ns = 0;
+    int64_t all_ns = 0;
+    for (uint32_t i = 1; i <= profile_thread_count(p); i++) {
+        const struct profile_thread *t = profile_see_thread(p, (thread_id){i});
+        int64_t busy_ns = t->counts.ns[COUNTED_CPU] + t->counts.ns[COUNTED_RUNQUEUE];
+        int64_t off_ns = t->counts.ns[COUNTED_OFF_CPU];
+        if (busy_ns > (busy_ns + off_ns) / ACTIVE_PART)
+            add_last(t, span_ns, &seen_ns, &all_ns);
+    }
+    return capped_share(seen_ns, all_ns);
 }
 
 /* Three standard deviations of a share P that N samples found, and the bias that a sampler may have

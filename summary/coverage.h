@@ -10,6 +10,8 @@ double coverage_of_thread(const struct thread_summary *t);
  * others hide no loss, and show none: a thread that does not run is proven to be where it was.  1
  * if there are no such threads. */
 double coverage_of_all(const struct thread_summaries *s);
+/* The same while P grows, of the last SPAN_NS of each thread; INT64_MAX: of all of its time. */
+double coverage_so_far(const struct profile *p, int64_t span_ns);
 
 /* A state that samples found a thread in more or less often than chance allows. */
 struct disagreement {

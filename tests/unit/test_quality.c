@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "cli/answer.h"
 #include "profile/metric_info.h"
+#include "summary/coverage.h"
 #include "tests/support/check_main.h"
 #include "tests/support/profile_builder.h"
 
@@ -84,6 +85,23 @@ START_TEST(missed_time_is_of_threads_that_ran)
     assert_says(said.s, "(70% seen)");
     table_release(&table);
     groups_release(&groups);
+    profile_free(b.p);
+}
+END_TEST
+
+START_TEST(while_it_is_recorded_the_last_part_is_told)
+{
+    struct profile_builder b = builder_start(10, "app");
+    thread_id main = builder_thread(&b, 10, NULL);
+    builder_run(&b, main, "main!app", 700, 700);
+    builder_missed(&b, main, 300);
+    builder_run(&b, main, "main!app", 1000, 1000);
+    thread_id idle = builder_thread(&b, 20, NULL);
+    builder_run(&b, idle, "poll [blocked]", 500, 0);
+    builder_missed(&b, idle, 1500);
+    ck_assert_double_eq_tol(coverage_so_far(b.p, INT64_MAX), 0.85, 1e-9);
+    ck_assert_double_eq_tol(coverage_so_far(b.p, 1200 * NS_PER_MS), 1000 / 1200.0, 1e-9);
+    ck_assert_double_eq_tol(coverage_so_far(b.p, 600 * NS_PER_MS), 1, 1e-9);
     profile_free(b.p);
 }
 END_TEST
@@ -174,7 +192,8 @@ START_TEST(every_loss_is_said)
         (void)quality(&b, 1000, &ok);
         ck_assert(ok);
         profile_set_number(b.p, losses[i], 12345);
-        assert_says(line_of(&b, &ok), "12345 ");
+        const struct metric_info *info = metric_info(losses[i]);
+        assert_says(line_of(&b, &ok), info->noun ? "12345 " : info->words);
         ck_assert_msg(!ok, "%s", metric_info(losses[i])->key);
         profile_free(b.p);
     }
@@ -320,5 +339,6 @@ CHECK_MAIN("quality", 20, whole_recording_is_ok, names_that_failed_have_their_fi
            doubts_are_parts_of_samples_and_stacks, every_loss_is_said,
            what_was_given_up_leaves_the_line_ok, the_rate_is_lowered_for_a_reason,
            a_priority_without_effect_is_told_where_it_matters,
-           samples_that_contradict_the_kernel_are_said, chance_is_no_contradiction,
-           late_samples_are_said, cpu_time_of_threads_that_were_not_met_is_said)
+           while_it_is_recorded_the_last_part_is_told, samples_that_contradict_the_kernel_are_said,
+           chance_is_no_contradiction, late_samples_are_said,
+           cpu_time_of_threads_that_were_not_met_is_said)
