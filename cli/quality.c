@@ -19,7 +19,12 @@ static void add_doubt(struct text *line, const struct profile *p, enum metric m)
     const struct metric_info *info = metric_info(m);
     double n = profile_number(p, m);
     double whole = info->part_of ? profile_number(p, info->part_of) : 0;
-    text_addf(line, "%s%.0f ", line->len ? ", " : "", n);
+    text_add(line, line->len ? ", " : "");
+    if (!info->noun) {
+        text_add(line, info->words);
+        return;
+    }
+    text_addf(line, "%.0f ", n);
     if (info->part_apart)
         whole += n;
     if (whole > 0)

@@ -49,11 +49,8 @@ static const struct metric_info infos[METRIC_COUNT] = {
                               .meaning =
                                   "Marks (`wallspy ctl mark`) beyond the 10,000 that are kept."},
     [METRIC_CUT_SHORT] =
-        {"cut_short", UNIT_COUNT, .effect = EFFECT_LOSS, .noun = "time",
-         .words = "the recording was cut short",
-         .meaning =
-             "1: the end is missing. Wallspy is killed before it, or the file is read while it "
-             "grows."},
+        {"cut_short", UNIT_COUNT, .effect = EFFECT_LOSS, .words = "the recording's end is missing",
+         .meaning = "1: it is. Wallspy is killed before it, or the file is read while it grows."},
     [METRIC_STOLEN_S] =
         {"stolen_s", UNIT_S,
          .meaning = "The CPU time that the hypervisor gave to other machines, over all CPUs."},

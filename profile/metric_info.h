@@ -31,7 +31,7 @@ struct metric_info {
     enum metric part_of;
     bool part_apart;     /* PART_OF does not include it: the whole is the sum of both */
     enum metric shown;   /* NOTE: the number to show; NONE: this one */
-    const char *noun;    /* LOSS, DOUBT: the counted thing, in the singular */
+    const char *noun;    /* LOSS, DOUBT: the counted thing, in the singular; NULL: none is */
     const char *words;   /* LOSS, DOUBT: follows the noun.  NOTE: see metric_add_note() */
     const char *section; /* not NULL: a section of docs/quality.md begins here, with this title */
     const char *meaning; /* sentences, in Markdown */

@@ -127,7 +127,7 @@ class GrowingTest(FolderTest):
         told = call([programs["wallspy"], "report", "--json", growing.path])
         quality = json.loads(told.stdout)["quality"]
         self.assertFalse(quality["whole"])
-        self.assertIn("1 time the recording was cut short", quality["words"])
+        self.assertIn("the recording's end is missing", quality["words"])
         assert_unharmed(growing.target)
 
 
