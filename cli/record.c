@@ -148,6 +148,13 @@ static bool is_over(const struct record *r)
     return signals_stop_wanted() || sampler_done(recording_sampler(r->recording));
 }
 
+/* NS, or less: a duty of the worker's is due before. */
+static int64_t until_due(const struct record *r, int64_t ns)
+{
+    int64_t due_ns = recording_due_ns(r->recording);
+    return due_ns == INT64_MAX ? ns : min_i64(ns, max_i64(due_ns - clock_now_ns(), LEAST_PAUSE_NS));
+}
+
 /* Sleeps until the ring has a message, a signal comes, the next line of progress is due, or
  * children are to be looked for. */
 static void wait_for_work(const struct record *r, int64_t most_ns)
@@ -157,9 +164,7 @@ static void wait_for_work(const struct record *r, int64_t most_ns)
                            {sampler_fd(sampler), POLLIN, 0},
                            {steer_fd(r->steer), POLLIN, 0}};
     int64_t ns = min_i64(most_ns, r->options->subprocesses ? FOLLOW_NS : PROGRESS_NS);
-    int64_t due_ns = recording_due_ns(r->recording);
-    if (due_ns != INT64_MAX)
-        ns = min_i64(ns, max_i64(due_ns - clock_now_ns(), LEAST_PAUSE_NS));
+    ns = until_due(r, ns);
     struct timespec timeout = {.tv_sec = ns / NS_PER_S, .tv_nsec = ns % NS_PER_S};
     (void)ppoll(fds, sizeof fds / sizeof *fds, &timeout, NULL);
     if (fds[0].revents)
@@ -171,7 +176,7 @@ static void wait_for_work(const struct record *r, int64_t most_ns)
 /* After work: waits until the ring has several messages again; looks for children meanwhile. */
 static void rest(const struct record *r, int64_t most_ns)
 {
-    int64_t ns = min_i64(recording_batch_ns(r->recording), most_ns);
+    int64_t ns = until_due(r, min_i64(recording_batch_ns(r->recording), most_ns));
     int64_t piece_ns = r->options->subprocesses ? FOLLOW_NS : ns;
     for (; ns > 0; ns -= piece_ns) {
         signals_wait(min_i64(ns, piece_ns));

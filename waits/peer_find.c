@@ -35,6 +35,11 @@ bool peer_may_be_found(int64_t number)
     return kind_of(number) != ALL_OTHERS || syscall_takes_fd(number);
 }
 
+bool peer_is_found_in_time_only(int64_t number)
+{
+    return kinds[kind_of(number)].find == peer_find_lock;
+}
+
 /* Does W poll a pipe or socket, and nothing else?  That is a wait to read or write it. */
 static bool polls_stream(const struct peer_wait *w)
 {

@@ -29,6 +29,7 @@ enum {
     GATHER_SOCKETS_NS = 500 * NS_PER_MS,
     MOST_WAITING = 4096,
     ANSWERED_NS = NS_PER_S, /* between two looks at waits that have an answer */
+    LATE_NS = 5 * NS_PER_MS,
 };
 /* So long after a socket was gone before it could be looked at. */
 static const int64_t hurries_ns = INT64_C(5) * NS_PER_S;
@@ -61,6 +62,7 @@ struct wait_peers {
     bool has_fresh;                /* a wait at a socket came, and may be over soon: the last one */
     struct blocked_call fresh;
     uint64_t n_dropped; /* waits that nobody looks at: too many came at once */
+    uint64_t n_late;    /* looks that came too late for what is found in time only */
 };
 
 struct wait_peers *wait_peers_new(struct profile *p, const struct wait_host *host)
@@ -429,8 +431,11 @@ static bool handle_one(struct wait_peers *w)
     if (call.socket && handle_socket(w, &call, open))
         return true;
     bool is_over = !is_open || !look_at_call(w, &call, &answer);
-    if (is_over)
+    if (is_over) {
         answer = (struct peer_answer){.later = false};
+        w->n_late +=
+            peer_is_found_in_time_only(call.number) && clock_now_ns() - call.due_ns > LATE_NS;
+    }
     bool again = is_over && call.link && recent_peers_is_due(&w->recent, &call);
     if (again)
         look_at_descriptor(w, &call, &answer);
@@ -564,6 +569,11 @@ void wait_peers_look(struct wait_peers *w)
     w->looked_cpu_ns += clock_cpu_ns() - w->looking.begun_cpu_ns;
     bool first = w->looked_cpu_ns < FIRST_NS;
     duty_cycle_end(&w->looking, first ? FIRST_SHARE : hurries(w) ? HALF_SHARE : SHARE, 0);
+}
+
+uint64_t wait_peers_late(const struct wait_peers *w)
+{
+    return w->n_late;
 }
 
 int64_t wait_peers_due_ns(const struct wait_peers *w)

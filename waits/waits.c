@@ -133,6 +133,11 @@ void waits_look_last(struct waits *w)
     wait_peers_look_last(w->peers);
 }
 
+uint64_t waits_urgency(const struct waits *w)
+{
+    return wait_peers_late(w->peers);
+}
+
 int64_t waits_due_ns(const struct waits *w)
 {
     return min_i64(wait_owners_due_ns(&w->owners), wait_peers_due_ns(w->peers));

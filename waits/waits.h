@@ -40,6 +40,8 @@ void waits_look_last(struct waits *w);
 /* When there is something to look for (clock_now_ns()); INT64_MAX: nothing.  In a hang no message
  * wakes the worker. */
 int64_t waits_due_ns(const struct waits *w);
+/* Grows with each look that came too late: messages should be handled sooner. */
+uint64_t waits_urgency(const struct waits *w);
 /* Tells the profile what was given up, and the names of locks. */
 void waits_report(const struct waits *w);
 /* At once, all N of ASKED; a side stays as it is where nothing was found. */

@@ -455,7 +455,8 @@ bool recording_work(struct recording *r)
     if (r->paused_ns) /* the target is left alone */
         return n > 0;
     if (n)
-        batch_choose(&r->batch, r->threads_seen + process_set_urgency(&r->processes),
+        batch_choose(&r->batch,
+                     r->threads_seen + process_set_urgency(&r->processes) + waits_urgency(r->waits),
                      n == MESSAGES_AT_ONCE || now_ns >= end_ns, total, now_ns);
     run_duties(r, n == 0);
     return n > 0;
