@@ -6,9 +6,11 @@
 #include "cudart_static.h"
 #include "steady.h"
 
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <time.h>
 
 namespace
 {
@@ -16,10 +18,25 @@ constexpr size_t BATCH = 40 << 20; // malloc() takes so much from the kernel, ea
 constexpr size_t TENSOR = 1 << 20;
 volatile unsigned value = 1;
 
+std::int64_t cpu_ns()
+{
+    timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return t.tv_sec * std::int64_t{1000000000} + t.tv_nsec;
+}
+
 [[gnu::noinline]] void prepare(int thousands)
 {
     for (int i = 0; i < thousands * 1000; i++)
         value = value * 1664525U + 1013904223U;
+}
+
+// The same for MS of its thread's CPU time, however fast the machine is.
+[[gnu::noinline]] void prepare_for(int ms)
+{
+    std::int64_t end_ns = cpu_ns() + ms * std::int64_t{1000000};
+    while (cpu_ns() < end_ns)
+        prepare(50);
 }
 
 // ---- copies ----
@@ -182,7 +199,7 @@ void launch_kernels(const steady &run)
 [[gnu::noinline]] double step(int event, bool twin)
 {
     cuEventRecord(event, 20);
-    prepare(twin ? 7500 : 1500);
+    prepare_for(twin ? 19 : 4);
     double start_s = now();
     cudaEventSynchronize(event, 1);
     return now() - start_s;
