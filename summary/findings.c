@@ -321,14 +321,14 @@ static void release_facts(const struct rule *rule, struct finding *f)
     f->facts = NULL;
 }
 
-/* RULE, of GROUP, which is of the group with the noun ABOUT, or that one: F's own then. */
+/* RULE, of GROUP: OF itself, or one thread of OF, which is the finding's own then. */
 static void judge_one(const struct judgement *s, const struct rule *rule,
-                      struct thread_group *group, const char *about, struct judged *j)
+                      struct thread_group *group, const struct thread_group *of, struct judged *j)
 {
     struct finding f = new_finding(rule);
-    f.about = about;
+    f.about = of->noun;
     f.group = group;
-    f.one = about == group->noun ? NULL : group;
+    f.one = group == of ? NULL : group;
     rule->judge(s, group, &f);
     ranking_set(&f, s->g, j->ledger);
     bool better = is_better(&f, leading(s, group), j);
@@ -352,7 +352,7 @@ static void judge_each(const struct judgement *s, const struct rule *rule,
         if (s->lead == group)
             of_one.lead = one;
         if (is_judged(one)) {
-            judge_one(&of_one, rule, one, group->noun, j);
+            judge_one(&of_one, rule, one, group, j);
         } else {
             groups_release_one(one);
             free(one);
@@ -373,7 +373,7 @@ static void judge_groups(const struct judgement *s, const struct rule *rule, con
         if (rule->of_threads && group->n > 1)
             judge_each(s, rule, group, &j);
         else
-            judge_one(s, rule, group, group->noun, &j);
+            judge_one(s, rule, group, group, &j);
     }
     if (rule->alike)
         others_set(best, &j.others);
@@ -432,7 +432,9 @@ static void tell_all(const struct judgement *s, struct findings *f)
     }
     for (size_t i = 0; i < N_RULES; i++) {
         *s->told = (struct slow_told){.n = 0};
-        if (f->items[i].applies && !f->items[i].words)
+        if (!f->items[i].applies)
+            release_facts(&rules[i], &f->items[i]);
+        else if (!f->items[i].words)
             tell(s, &rules[i], &f->items[i]);
     }
     if (f->n_printed)
