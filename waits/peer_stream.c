@@ -24,11 +24,25 @@ static bool is_other_end(const struct fd_user *user, const void *ctx)
     return access == O_RDWR || access == (end->reads ? O_WRONLY : O_RDONLY);
 }
 
+/* Is PID a parent of WAITER's, of whatever degree? */
+static bool is_ancestor(pid_t pid, pid_t waiter)
+{
+    enum { MOST_DEGREES = 64 };
+    struct task_stat stat = {.ppid = waiter};
+    for (int i = 0; i < MOST_DEGREES && stat.ppid > 0; i++)
+        if (proc_stat(stat.ppid, 0, &stat) < 0 || stat.ppid == pid)
+            return true; /* or not known */
+    return false;
+}
+
 /* The descriptor by which USER, another program, has a pipe's end; 0: what a shell or a caller of
- * popen(3) gives it.  A worker that was only forked has its parent's pipes for a reason. */
+ * popen(3) gives it, or keeps itself.  A worker that was only forked has its parent's pipes for a
+ * reason. */
 static uint64_t foreign_fd(pid_t waiter, const struct fd_user *user)
 {
-    return user->fd > STDERR_FILENO && proc_runs_other(user->pid, waiter) ? user->fd : 0;
+    bool strange = user->fd > STDERR_FILENO && proc_runs_other(user->pid, waiter) &&
+                   !is_ancestor(user->pid, waiter);
+    return strange ? user->fd : 0;
 }
 
 static void find_pipe(struct peer_looks *l, const struct peer_wait *w, struct peer_answer *ret)
