@@ -148,7 +148,7 @@ static bool is_over(const struct record *r)
     return signals_stop_wanted() || sampler_done(recording_sampler(r->recording));
 }
 
-/* NS, or less: a duty of the worker's is due before. */
+/* NS, or the time until the worker's next duty is due, if that is less. */
 static int64_t until_due(const struct record *r, int64_t ns)
 {
     int64_t due_ns = recording_due_ns(r->recording);

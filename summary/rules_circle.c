@@ -136,7 +136,7 @@ void rule_circular_wait(const struct judgement *s, struct thread_group *group, s
     judge_circles(s, true, f);
 }
 
-/* Once: what it means that a thread of CYCLE waits in code that interrupted other code of its. */
+/* Says once that a thread of CYCLE waits in code that interrupted other code of that thread. */
 static void add_one_interrupted(const struct judgement *s, const struct wait_graph *graph,
                                 int cycle, struct text *words)
 {

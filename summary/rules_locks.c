@@ -12,7 +12,7 @@ static bool is_arena_wait(const struct call_tree *t, uint32_t node)
            frame_is_malloc(call_tree_node(t, call_tree_node(t, node).parent).frame);
 }
 
-/* What it means that GROUP's thread waits in code that interrupted other code of its. */
+/* Says so where GROUP's thread waits in code that interrupted other code of that thread. */
 static void add_last_handler(const struct judgement *s, const struct thread_group *group,
                              struct text *words)
 {

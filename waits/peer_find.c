@@ -35,7 +35,7 @@ bool peer_may_be_found(int64_t number)
     return kind_of(number) != ALL_OTHERS || syscall_takes_fd(number);
 }
 
-bool peer_is_found_in_time_only(int64_t number)
+bool peer_is_file_lock(int64_t number)
 {
     return kinds[kind_of(number)].find == peer_find_lock;
 }

@@ -6,8 +6,8 @@
 
 /* May a wait in call NUMBER have another side that is found here? */
 bool peer_may_be_found(int64_t number);
-/* Is NUMBER's other side gone with the wait?  Who had a file's lock, nobody can tell later. */
-bool peer_is_found_in_time_only(int64_t number);
+/* May call NUMBER wait for a file's lock?  Who had that, nobody can tell when the wait is over. */
+bool peer_is_file_lock(int64_t number);
 /* W's thread is blocked in the call.  Fills RET. */
 void peer_find(struct peer_looks *l, const struct peer_wait *w, struct peer_answer *ret);
 

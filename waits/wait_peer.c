@@ -62,7 +62,7 @@ struct wait_peers {
     bool has_fresh;                /* a wait at a socket came, and may be over soon: the last one */
     struct blocked_call fresh;
     uint64_t n_dropped; /* waits that nobody looks at: too many came at once */
-    uint64_t n_late;    /* looks that came too late for what is found in time only */
+    uint64_t n_late;    /* looks for the holder of a file's lock that came too late */
 };
 
 struct wait_peers *wait_peers_new(struct profile *p, const struct wait_host *host)
@@ -433,8 +433,7 @@ static bool handle_one(struct wait_peers *w)
     bool is_over = !is_open || !look_at_call(w, &call, &answer);
     if (is_over) {
         answer = (struct peer_answer){.later = false};
-        w->n_late +=
-            peer_is_found_in_time_only(call.number) && clock_now_ns() - call.due_ns > LATE_NS;
+        w->n_late += peer_is_file_lock(call.number) && clock_now_ns() - call.due_ns > LATE_NS;
     }
     bool again = is_over && call.link && recent_peers_is_due(&w->recent, &call);
     if (again)

@@ -27,7 +27,7 @@ void wait_peers_look(struct wait_peers *w);
 void wait_peers_look_last(struct wait_peers *w);
 /* When a look is due (clock_now_ns()); INT64_MAX: none.  In a hang no message wakes the worker. */
 int64_t wait_peers_due_ns(const struct wait_peers *w);
-/* How many looks came too late, where a wait that is over has no answer any more. */
+/* How many looks for the holder of a file's lock came when the wait was over. */
 uint64_t wait_peers_late(const struct wait_peers *w);
 /* At once, all N of ASKED; a side stays as it is where nothing was found. */
 void wait_peers_find_all(struct wait_peers *w, const struct asked_call *asked, size_t n);
